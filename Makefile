@@ -11,11 +11,11 @@ WORKERS ?= 2
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip install --quiet --disable-pip-version-check
 # what a test compiles is kept beside the environment: another run takes half the time
-PYTEST := JAX_COMPILATION_CACHE_DIR="$(abspath $(VENV))/programs" \
-	JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1 \
-	$(RUN) pytest --numprocesses $(WORKERS) --dist worksteal
-# shapes and types in annotations; `make check` looks at them on the conformance table, for tests take
-# a third longer with it
+KEPT := JAX_COMPILATION_CACHE_DIR="$(abspath $(VENV))/programs" \
+	JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1
+PYTEST := $(KEPT) $(RUN) pytest --numprocesses $(WORKERS) --dist worksteal
+# checks shapes and types in annotations, which takes tests a third longer: `make check` does so with
+# a part of them
 SHAPES := --jaxtyping-packages=tacit,beartype.beartype
 
 help: ## List the targets
@@ -37,7 +37,7 @@ test-all: $(VENV)/.dev ## Run all tests, long and slow ones included, with cover
 	@$(PYTEST) $(SHAPES) --cov --cov-report=term --cov-fail-under=90
 
 check: $(VENV)/.dev ## Check format, lint, types, import rules, sources and documentation
-	@VENV="$(VENV)" scripts/check
+	@VENV="$(VENV)" $(KEPT) scripts/check
 
 format: $(VENV)/.dev ## Format the code
 	@$(RUN) ruff format .

@@ -218,7 +218,7 @@ class Job:
 def _epsilon(needs: str) -> float | None:
     """The epsilon that a refusal names."""
     found = re.search(r"an epsilon of (?:about|at least) (\S+) with", needs)
-    return None if found is None else float(found[1])
+    return None if found is None else float(found[1].replace(",", ""))
 
 
 def _jobs(given: argparse.Namespace, rows: list[dict[str, Any]]) -> list[Job]:

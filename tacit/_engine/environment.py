@@ -39,7 +39,7 @@ def processor() -> str:
 HOME = Path(str(tacit.__file__)).parent
 """Directory of tacit's source."""
 
-_COMPUTING = ("audit", "method", "network", "privacy", "problem", "runtime")
+_COMPUTING = ("_engine", "audit", "data", "method", "network", "papers", "privacy", "problem")
 """Packages of tacit whose code decides the answers of a run, besides its top-level modules."""
 
 

@@ -91,8 +91,8 @@ def read_numbers(
         column, kind = column.astype(object), np.dtype(object)
     plain = pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)
     if isinstance(kind, pd.StringDtype):
-        positions, distinct = pd.factorize(column)
-        values = np.array([*(_number(text, flags, decimal) for text in distinct), np.nan])
+        positions, texts = pd.factorize(column)
+        values = np.array([*(_number(text, flags, decimal) for text in texts), np.nan])
         values = values[positions]
     elif pd.api.types.is_object_dtype(kind):
         values = np.array([_number(value, flags, decimal) for value in column], dtype=np.float64)
@@ -132,12 +132,34 @@ def _other_mark(value: Any, decimal: str) -> str:
     return ""
 
 
+def distinct(column: pd.Series) -> tuple[Int[np.ndarray, " n"], list[Any]]:
+    """Position of each value among the different ones, -1 for a missing one, and these.
+
+    Where a column holds values of several types, True, 1 and 1.0 are different ones here: for a
+    hash they are one, and that of the first record would decide how all others are read.
+    """
+    of_one_type = not pd.api.types.is_object_dtype(column.dtype)
+    if of_one_type or pd.api.types.infer_dtype(column, skipna=True) == "string":
+        positions, found = pd.factorize(column)
+        return positions, list(found)
+    values = column.to_numpy()
+    known: dict[tuple[type, str], int] = {}
+    positions, found = np.full(len(values), -1), []
+    for row in np.flatnonzero(column.notna()):
+        key = (type(values[row]), str(values[row]))
+        if key not in known:
+            known[key] = len(found)
+            found.append(values[row])
+        positions[row] = known[key]
+    return positions, found
+
+
 def codes_of(
     column: pd.Series, levels: Sequence[Any], strict: bool, remedy: str
 ) -> Int[np.ndarray, " n"]:
     """Position of each value among the levels, -1 for a missing (or, if not strict, other) one."""
     known = {level_key(level): code for code, level in enumerate(levels)}
-    positions, values = pd.factorize(column)
+    positions, values = distinct(column)
     table = np.array([*(known.get(level_key(value), -1) for value in values), -1])
     codes = table[positions]
     other = np.flatnonzero((codes < 0) & (positions >= 0))

@@ -9,6 +9,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 from tacit import checks
+from tacit.data.columns import distinct
 from tacit.errors import ProblemError
 
 _EPOCH = datetime.date(1970, 1, 1)
@@ -79,8 +80,8 @@ def read_dates(
         column: dates, or texts that represent dates.
         written: how texts write them; ISO 8601 when `None`.
     """
-    positions, distinct = pd.factorize(column)
-    table = np.array([*(_days(value, written) for value in distinct), np.nan])
+    positions, values = distinct(column)
+    table = np.array([*(_days(value, written) for value in values), np.nan])
     days = table[positions]
     return days, np.isnan(days) & (positions >= 0)
 
@@ -94,12 +95,12 @@ def formats_of(column: pd.Series) -> list[str | None]:
         >>> formats_of(pd.Series(["31.12.2024", None, "01.02.2023"]))
         ['%d.%m.%Y']
     """
-    distinct = list(pd.factorize(column)[1])
-    texts = any(isinstance(value, str) for value in distinct)
+    _, values = distinct(column)
+    texts = any(isinstance(value, str) for value in values)
     return [
         written
         for written in ((None, *FORMATS) if texts else (None,))
-        if distinct and not any(np.isnan(_days(value, written)) for value in distinct)
+        if values and not any(np.isnan(_days(value, written)) for value in values)
     ]
 
 

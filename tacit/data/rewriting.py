@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tacit.data.columns import Frame, column_of, read_numbers, show, where
+from tacit.data.columns import Frame, column_of, distinct, read_numbers, show, where
 from tacit.data.dates import read_dates
 from tacit.data.feature import Boolean, Categorical, Date, Feature
 from tacit.data.rules import level_key
@@ -59,9 +59,9 @@ def rewritten(frame: Frame, schema: Schema, *, strict: bool) -> tuple[Frame, Sch
 
 def _recoded(column: pd.Series, recoding: Mapping[Any, Any]) -> pd.Series:
     known = {level_key(value): level for value, level in recoding.items()}
-    positions, distinct = pd.factorize(column)
-    table = np.full(len(distinct) + 1, None, dtype=object)
-    for at, value in enumerate(distinct):
+    positions, values = distinct(column)
+    table = np.full(len(values) + 1, None, dtype=object)
+    for at, value in enumerate(values):
         level = known.get(level_key(value), value)
         table[at] = None if isinstance(level, str) and level == "" else level
     return pd.Series(table[positions], index=column.index, name=column.name, dtype=object)

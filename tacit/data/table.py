@@ -17,6 +17,7 @@ from tacit.data.columns import (
     check_distinct,
     codes_of,
     column_of,
+    distinct,
     finite,
     infinite,
     numbers,
@@ -308,7 +309,7 @@ def _one_hot(
     column = column_of(frame, name)
     levels = feature.levels
     if levels is None:
-        levels = tuple(sorted({level_key(value) for value in column.dropna().unique().tolist()}))
+        levels = tuple(sorted({level_key(value) for value in distinct(column)[1]}))
         assumptions.append(f"the levels of column {name} were taken from the data: assumed public")
     codes = codes_of(column, levels, strict=feature.other == "error", remedy="set other='zero'")
     columns = (codes[:, None] == np.arange(len(levels))).astype(float)
@@ -353,7 +354,7 @@ def _target(
 
 def sites_of(column: pd.Series) -> Shaped[np.ndarray, " n"]:
     """The site of each record, from a column without missing values."""
-    positions, values = pd.factorize(column)
+    positions, values = distinct(column)
     return np.array([level_key(value) for value in values])[positions]
 
 

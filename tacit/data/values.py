@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from tacit.data.columns import show, where
+from tacit.data.columns import distinct, show, where
 from tacit.data.feature import AbstractFeature
 from tacit.data.rules import level_key
 from tacit.data.target import AbstractTarget
@@ -26,9 +26,9 @@ def read_values(
         kind: declared kind of its values.
     """
     numbers, width = _asked(column, kind)
-    positions, distinct = pd.factorize(column)
-    table, wrong = np.zeros((len(distinct) + 1, width)), np.zeros(len(distinct) + 1, dtype=bool)
-    for row, value in enumerate(distinct):
+    positions, found = distinct(column)
+    table, wrong = np.zeros((len(found) + 1, width)), np.zeros(len(found) + 1, dtype=bool)
+    for row, value in enumerate(found):
         try:
             table[row] = numbers(level_key(value))
         except Exception:  # any exception of foreign code: the value is not of its kind

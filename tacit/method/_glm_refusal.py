@@ -73,7 +73,8 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
     if math.isfinite(worst.epsilon) and 0.0 < worst.delta < 1.0:
         mu = factor * float(mu_from_epsilon(worst.epsilon, worst.delta))
         epsilon = float(epsilon_from_mu(mu, worst.delta))
-        wanted = f"{wanted}, or an epsilon of {least}{epsilon:.2g} with these"
+        shown = f"{epsilon:.2g}" if epsilon < 100.0 else f"{_two_up(epsilon):,}"
+        wanted = f"{wanted}, or an epsilon of {least}{shown} with these"
     if checks.lost:
         wanted += ", unless a column says nothing that the others do not"
         wanted += ", or hardly any record has some level" if method.family.classes else ""
@@ -81,7 +82,8 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
     if guessed:
         wanted += f"; these are guesses, as if the smallest eigenvalue were 1/{SPREAD:g} of the "
         wanted += "mean one"
-    elif checks.curvature >= _GUESSED * math.sqrt(2.0 * method.width):  # of an operator
+    noisy = checks.curvature >= _GUESSED * math.sqrt(2.0 * method.width)  # of an operator
+    if noisy and not checks.lost:
         wanted += "; these are guesses, because much of that eigenvalue is noise"
     return wanted
 

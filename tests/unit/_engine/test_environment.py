@@ -44,3 +44,14 @@ def test_source_that_is_edited_and_loaded_anew_is_another(tmp_path: Path) -> Non
 def test_source_that_nobody_touched_is_what_was_loaded() -> None:
     assert not environment.edited()
     assert len(environment.source_digest()) == 64
+
+
+def test_every_package_that_decides_an_answer_is_digested() -> None:
+    """A package that was renamed and is still named here as before would be passed over."""
+    files = environment.computing()
+    for package in environment._COMPUTING:
+        assert environment.HOME / package / "__init__.py" in files
+    there = {path.parent.name for path in environment.HOME.glob("*/__init__.py")}
+    # what asks, draws, moves messages or judges, but computes no round
+    others = {"_jobs", "advise", "cli", "deploy", "estimators", "report", "study", "sweep"}
+    assert there - set(environment._COMPUTING) == others | {"testing"}

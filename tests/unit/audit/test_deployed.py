@@ -55,7 +55,9 @@ def test_mistakes_between_sites_are_found(
 def test_masks_cancel_and_serve_once(agents: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any(check.failed for check in mask_checks(agents))
     one_mask_for_all_rounds(monkeypatch)
-    assert {check.what for check in mask_checks(agents) if check.failed} == {"no word twice"}
+    found = {check.what for check in mask_checks(agents) if check.failed}
+    # bits of one mask, counted over and over, may well be too uneven
+    assert {"no word twice"} <= found <= {"no word twice", "bits"}
 
 
 def test_a_masked_sum_between_sites_has_the_noise_that_is_charged() -> None:

@@ -322,6 +322,8 @@ def test_a_hidden_eigenvalue_is_guessed_from_the_mean_one_unless_that_is_hidden_
         found = refusal(Checks(math.inf, 0.0, 1.0, 0.0, average), method, agreed)
         assert found is not None and found.needs.startswith(said)
         assert ("the mean one" in found.needs) is math.isfinite(average)
+        assert ("guesses" in found.needs) is math.isfinite(average)
+        assert "e+" not in found.needs
 
 
 def test_a_table_is_printed_for_readers_and_for_latex() -> None:

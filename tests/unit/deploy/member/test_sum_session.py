@@ -314,7 +314,7 @@ def test_a_coordinator_cannot_say_of_how_many_rounds_a_model_is(
 
     monkeypatch.setattr(SumSession, "_last_word", lying)
     monkeypatch.setattr(ending, "LINGER", 2.0)
-    run = star(rounds=2, patience=2.0)
+    run = star(rounds=2, patience=5.0)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
         thread.join(300)
     for number in range(AGENTS):
