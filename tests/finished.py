@@ -42,12 +42,13 @@ def ended(folder: Path, study: str = STUDY, **change: Any) -> Ended:
         study: text of the study.
         change: fields of its outcome that are different.
     """
+    seeded = change.get("simulated", False)
     keys = [create(folder / name, name, f"127.0.0.1:{21_000 + i}") for i, name in enumerate(NAMES)]
     manifest = a_manifest(keys, study)
     for each in keys:
         manifest = manifest.signed_by(each)
     with jax.enable_x64(True):
-        run = declared(manifest, grid=not change.get("simulated", False))
+        run = declared(manifest, grid=not seeded)
     state, ledger, me = folder / "state", folder / "ledger", keys[0]
     state.mkdir(mode=0o700)
     (state / "manifest.toml").write_text(manifest.toml(), encoding="utf-8")
@@ -67,7 +68,7 @@ def ended(folder: Path, study: str = STUDY, **change: Any) -> Ended:
         "answer": Minimiser(names, tuple(solution.tolist())),
         "model": fitted_model(run.source, names, solution, str(run.guarantee)),
     }
-    write(state, Outcome(**fields | change), run.guarantee[0])
+    write(state, Outcome(**fields | change), None if seeded else run.guarantee[0])
     charge(ledger, manifest, run.contract.rounds)
     (state / "status.json").write_text(json.dumps({"paid": {"ledger": str(ledger)}}))
     return Ended(state, me, ledger, manifest)

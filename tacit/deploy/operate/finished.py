@@ -31,7 +31,7 @@ class Finished:
         manifest: agreed manifest, with all signatures.
         number: number of the member.
         result: document in `result.json`.
-        guarantee: guarantee of this owner; `None` for a coordinator.
+        guarantee: guarantee of this owner; `None` for a coordinator, or with simulated noise.
         solution: answer of the member, shape `(p,)`.
         versions: versions of tacit and the packages that computed it.
     """
@@ -112,7 +112,7 @@ def read_finished(state: Path) -> Finished:
     except (OSError, KeyError, ValueError) as error:
         raise ConfigError(f"{state / 'model.npz'} cannot be read ({_why(error)})") from error
     guarantee = None
-    if number < len(manifest.agents):
+    if number < len(manifest.agents) and result["noise"] == "secure":
         guarantee = parse_guarantee(_json(state / "guarantee.json"), manifest)
     return Finished(
         state, manifest, number, result, guarantee, solution, _json(state / "versions.json")
