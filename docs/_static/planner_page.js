@@ -33,17 +33,17 @@
 
   const COLUMNS = {
     mean: {
-      multiplier: "Noise multiplier",
-      scale: "Noise scale of one site's answer",
       mean: "Error of the mean, each entry",
       length: "Error of the mean, as a vector",
       sum: "Error of the sum, each entry",
+      multiplier: "Noise multiplier",
+      scale: "Noise scale of one site's answer",
     },
     regression: {
-      multiplier: "Noise multiplier, last sum",
-      score: "Noise scale of the score",
       width: "Interval width (pooled fit: 1)",
       curvature: "Noise over smallest eigenvalue",
+      multiplier: "Noise multiplier, last sum",
+      score: "Noise scale of the score",
     },
   };
 
@@ -52,8 +52,8 @@
       + "in one round. Mean and sum are over the records of all sites. With central noise, the "
       + "scale is that of the curator's single noise.",
     regression: "The width is a forecast for a numeric column that spreads evenly over its "
-      + "declared bounds, and for moderate effects. Intervals are withheld if the last column is "
-      + `above ${mostCurvature}.`,
+      + "declared bounds, and for moderate effects. Intervals are withheld if the noise is more "
+      + `than ${mostCurvature} of the smallest eigenvalue of the information.`,
   };
 
   const CENTRAL = {

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.ticker import NullLocator
 
 from docs.plots.chart import COLOURS, band, chart
 from docs.plots.page import everything
@@ -51,7 +52,7 @@ def _draw(name: str, path: Path) -> None:
             band(axes, page["x"], found.reshape(len(found), -1), label)
         if "x" in study.log:
             axes.set_xticks(page["x"], [f"{place:g}" for place in page["x"]])
-            axes.minorticks_off()
+            axes.xaxis.set_minor_locator(NullLocator())
         if name == "budgets":
             axes.axhline(page["best"], color=COLOURS[4], linestyle=":", label="no privacy")
 

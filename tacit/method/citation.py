@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import tacit
 from tacit.method.phase import AbstractMethod
@@ -52,7 +53,7 @@ def bibtex(papers: Sequence[str]) -> str:
     Raises:
         KeyError: a paper that tacit does not know.
     """
-    entries = [_entry(name, *_papers()[name]) for name in papers]
+    entries = [_entry(name, _papers()[name]) for name in papers]
     return "\n".join([*entries, _ITSELF.format(version=tacit.__version__)])
 
 
@@ -66,19 +67,26 @@ def _kinds(method: AbstractMethod) -> Iterator[type]:
 
 
 @cache
-def _papers() -> dict[str, tuple[str, str]]:
-    """Authors and title of every paper, by its name in docstrings."""
+def _papers() -> dict[str, dict[str, Any]]:
+    """What is listed of every paper, by its name in docstrings."""
     text = (files("tacit") / "papers" / "papers.toml").read_text(encoding="utf-8")
-    return {each["cite"]: (each["authors"], each["title"]) for each in tomllib.loads(text)["paper"]}
+    return {each["cite"]: each for each in tomllib.loads(text)["paper"]}
 
 
-def _entry(name: str, authors: str, title: str) -> str:
+def _entry(name: str, paper: dict[str, Any]) -> str:
+    """The entry of one paper; what `bibtex` lists of it goes before what its name says."""
+    listed: dict[str, str] = dict(paper.get("bibtex", {}))
+    kind = listed.pop("kind", "misc")
+    said = {
+        "author": _surnames(paper["authors"]),
+        "title": f"{{{paper['title']}}}",
+        "year": re.findall(r"\((\d{4})", name)[0],
+    }
     key = re.sub(r"[^a-z0-9]", "", name.lower())
-    year = re.findall(r"\((\d{4})", name)[0]
-    others = authors.endswith(" et al.")
+    lines = [f"  {field} = {{{text}}},\n" for field, text in (said | listed).items()]
+    return f"@{kind}{{{key},\n{''.join(lines)}}}\n"
+
+
+def _surnames(authors: str) -> str:
     names = [f"{{{each}}}" for each in authors.removesuffix(" et al.").split(", ")]
-    listed = " and ".join([*names, *(["others"] if others else [])])
-    return (
-        f"@misc{{{key},\n  author = {{{listed}}},\n  title = {{{{{title}}}}},\n"
-        f"  year = {{{year}}},\n}}\n"
-    )
+    return " and ".join([*names, *(["others"] if authors.endswith(" et al.") else [])])

@@ -83,19 +83,19 @@ def roc_figure(found: Comparison) -> go.Figure:
 
 
 def _marked(figure: go.Figure) -> go.Figure:
-    """The figure with its warning, above the legend."""
-    figure.update_layout(margin_t=84)
-    figure.add_annotation(
-        x=0,
-        xref="paper",
-        xanchor="left",
-        y=1,
-        yref="paper",
-        yanchor="bottom",
-        yshift=30,
-        text=NOT_PRIVATE,
-        align="left",
-        showarrow=False,
-        font_size=12,
+    """The figure with its warning at the top, where a legend of two lines leaves room for it."""
+    figure.update_layout(
+        margin_t=98,
+        title={
+            "text": NOT_PRIVATE,
+            "font_size": 12,
+            "x": 0,
+            "xref": "paper",
+            "xanchor": "left",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad_t": 16,
+        },
     )
     return figure

@@ -42,7 +42,7 @@ def run_session(text: str, namespace: dict[str, object], page: Path, line: int) 
     session = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), line)
     session.globs = namespace
     report: list[str] = []
-    # a page may wrap what is printed in one line
+    # pandas ends lines in spaces, which pages do not
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     runner.run(session, out=report.append, clear_globs=False)
     return "".join(report)

@@ -5,7 +5,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -101,13 +100,24 @@ def test_the_script_of_a_shell_is_printed(shell: str, monkeypatch: pytest.Monkey
     assert "_TACIT_COMPLETE" in RUN.invoke(app, ["--show-completion"], prog_name="tacit").stdout
 
 
+HELP = """
+import atexit, runpy, sys, time
+atexit.register(lambda: print(time.process_time(), file=sys.stderr))
+sys.argv = ["tacit", "--help"]
+runpy.run_module("tacit", run_name="__main__")
+"""
+"""Ends by saying how much processor time it took, whatever else the machine did."""
+
+
 @pytest.mark.slow
 def test_help_is_quick() -> None:
     times = []
     for _ in range(5):
-        began = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "tacit", "--help"], capture_output=True, check=True)
-        times.append(time.perf_counter() - began)
+        done = subprocess.run(
+            [sys.executable, "-c", HELP], capture_output=True, check=True, text=True
+        )
+        assert "Usage: tacit" in done.stdout
+        times.append(float(done.stderr))
     assert statistics.median(times) < 0.5
 
 

@@ -34,7 +34,18 @@ def test_the_citation_has_this_version_and_the_five_papers() -> None:
         for each in cited["references"]
     ] == [(paper["title"], paper["authors"]) for paper in read]
     for each, paper in zip(cited["references"], read, strict=True):
-        assert f"({each['year']})" in paper["cite"]
+        entry = paper["bibtex"]
+        assert str(each["year"]) == entry.get("year", paper["cite"][-5:-1])
+        assert entry["author"] == " and ".join(
+            f"{author['family-names']}, {author['given-names']}" for author in each["authors"]
+        )
+        place = entry.get("journal", entry.get("booktitle", entry.get("archiveprefix")))
+        assert place == each.get("journal", each.get("collection-title"))
+        assert [entry.get(name) for name in ("volume", "number", "doi")] == [
+            each.get(name) and str(each[name]) for name in ("volume", "issue", "doi")
+        ]
+        assert entry.get("pages", "None--None") == f"{each.get('start')}--{each.get('end')}"
+        assert entry.get("eprint", "") in f"{each.get('doi')} {each.get('url')}"
 
 
 def test_the_workflow_runs_every_version_on_every_system() -> None:

@@ -11,7 +11,8 @@ PAPER = Paper(
     name="gratton2021",
     citation=(
         "C. Gratton, N. K. D. Venkategowda, R. Arablouei, S. Werner: Privacy-Preserved Distributed "
-        "Learning with Zeroth-Order Optimization. 2021."
+        "Learning with Zeroth-Order Optimization. IEEE Transactions on Information Forensics and "
+        "Security 17, 265-279, 2022."
     ),
     targets=(FIG1, FIG2, FIG3, FIG4, FIG5, FIG6, FIG7),
 )

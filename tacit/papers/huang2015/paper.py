@@ -9,7 +9,7 @@ PAPER = Paper(
     name="huang2015",
     citation=(
         "Z. Huang, S. Mitra, N. Vaidya: Differentially Private Distributed Optimization. "
-        "International Conference on Distributed Computing and Networking, 2015."
+        "16th International Conference on Distributed Computing and Networking, 2015."
     ),
     targets=(FIG1,),
 )

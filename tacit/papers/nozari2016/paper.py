@@ -11,7 +11,7 @@ PAPER = Paper(
     citation=(
         "E. Nozari, P. Tallapragada, J. Cortés: Differentially Private Distributed Convex "
         "Optimization via Functional Perturbation. IEEE Transactions on Control of Network "
-        "Systems, 2018 (2016 as a preprint)."
+        "Systems 5 (1), 395-408, 2018 (2016 as a preprint)."
     ),
     targets=(FIG1, FIG2),
 )

@@ -13,7 +13,7 @@ PAPER = Paper(
     name="ryu2021",
     citation=(
         "M. Ryu, K. Kim: Differentially Private Federated Learning via Inexact ADMM. "
-        "arXiv 2106.06127, 2021."
+        "arXiv:2106.06127, 2021."
     ),
     targets=(TABLE1, FIG1, FIG2, REMARK3, FIG3, FIG4, FIG5, FIG6),
 )

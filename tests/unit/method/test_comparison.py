@@ -114,7 +114,7 @@ def test_records_that_say_nothing_are_refused(change: dict[str, Any], words: str
 def test_both_figures_say_that_they_are_not_private() -> None:
     found = model().compare(records())
     for figure in (calibration_figure(found), roc_figure(found)):
-        assert NOT_PRIVATE in [each.text for each in figure.layout.annotations]
+        assert figure.layout.title.text == NOT_PRIVATE
     assert roc_figure(found).data[0].name == f"AUC {found.auc:.3f}"
     drawn = calibration_figure(found).data[1]
     np.testing.assert_allclose(drawn.y, found.calibration()["observed"])
