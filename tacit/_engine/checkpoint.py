@@ -18,14 +18,21 @@ from tacit.types import State
 _FORMAT = "tacit-checkpoint-1"
 
 
-def save(path: Path, identity: str, round: int, trees: State) -> None:
+def save(path: Path, identity: str, round: int, trees: State, seed: int | None = None) -> None:
     """Write atomically: a reader finds the old file or the new one, never a part.
+
+    Args:
+        path: path of the checkpoint file.
+        identity: identity of the run.
+        round: number of rounds that are done.
+        trees: pytree of states.
+        seed: seed of the run, for one that was drawn.
 
     Raises:
         RuntimeFailure: the file cannot be written; the old one is left unchanged.
     """
     leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(trees))}
-    header = json.dumps({"format": _FORMAT, "identity": identity, "round": round})
+    header = json.dumps({"format": _FORMAT, "identity": identity, "round": round, "seed": seed})
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, header=np.array(header), **leaves)
     partial = path.with_name(path.name + ".partial")
@@ -72,18 +79,32 @@ def load(path: Path, identity: str, like: State) -> tuple[int, Any] | None:
     return round, jax.tree.unflatten(structure, stored)
 
 
+def stored_seed(path: Path | None) -> int | None:
+    """The seed of the run that left a checkpoint, or `None` if there is none or it has none.
+
+    Raises:
+        RuntimeFailure: a checkpoint that cannot be read.
+    """
+    return _unpacked(path)[0].get("seed") if path is not None and path.exists() else None
+
+
 def _read(path: Path, identity: str) -> tuple[int, list[np.ndarray]]:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            header = dict(json.loads(str(archive["header"])))
-            stored = [archive[f"leaf{i}"] for i in range(len(archive.files) - 1)]
-    except (OSError, TypeError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise RuntimeFailure(
-            f"the checkpoint {path} cannot be read ({error}); delete it to start afresh"
-        ) from error
+    header, stored = _unpacked(path)
     if header.get("format") != _FORMAT or header.get("identity") != identity:
         raise EnvironmentMismatch(
             f"the checkpoint {path} belongs to another study, seed, number of rounds, version or "
             "machine; delete it to start afresh, or run what it was made from where it was made"
         )
     return int(header["round"]), stored
+
+
+def _unpacked(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """Header and arrays of a checkpoint."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            header = dict(json.loads(str(archive["header"])))
+            return header, [archive[f"leaf{i}"] for i in range(len(archive.files) - 1)]
+    except (OSError, TypeError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise RuntimeFailure(
+            f"the checkpoint {path} cannot be read ({error}); delete it to start afresh"
+        ) from error

@@ -67,6 +67,7 @@ def drive(
     rounds: int,
     record: Sequence[int],
     identity: str = "",
+    seed: int | None = None,
     path: Path | None = None,
     progress: Progress | None = None,
 ) -> Trace:
@@ -77,6 +78,7 @@ def drive(
         rounds: number of rounds.
         record: rounds after which to measure, ascending, ending with `rounds`.
         identity: fingerprint of the run, for the checkpoint.
+        seed: seed of the run, for the checkpoint.
         path: checkpoint file, written every few seconds and read first if it exists.
         progress: callback that receives the progress of the run.
 
@@ -113,7 +115,8 @@ def drive(
         pace = None if pace is None and done == 0 and seconds > 1 else seconds / (stops[-1] - done)
         done = stops[-1]
         if path is not None and (time.monotonic() - saved > _CHECKPOINT_SECONDS or done == rounds):
-            checkpoint.save(path, identity, done, (states, diverged, _pack(rows, names, record)))
+            packed = _pack(rows, names, record)
+            checkpoint.save(path, identity, done, (states, diverged, packed), seed)
             saved = time.monotonic()
         if progress is not None:
             progress(done, rounds)

@@ -17,6 +17,7 @@ from jaxtyping import ArrayLike, Float
 from tacit import checks
 from tacit._engine import inputs
 from tacit._engine.checkpoint import check as check_checkpoint
+from tacit._engine.checkpoint import stored_seed
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
 from tacit._engine.environment import edited, environment
@@ -42,6 +43,9 @@ from tacit.problem.task import Task
 
 if TYPE_CHECKING:
     import networkx
+
+_SEED_BITS = 53
+"""Bits of a seed that is drawn: too many to try, and a whole number to every reader of JSON."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,8 @@ def run(
             order.
         method: method to run.
         rounds: number of rounds, at least 1.
-        seed: seed of the simulated randomness, at least 0; drawn and recorded if `None`.
+        seed: seed of the simulated randomness, at least 0. If `None`, that of the checkpoint, or
+            drawn; the result has it.
         runtime: settings of the simulation; `Simulation()` by default.
         record: interval of rounds between measurements, or the rounds to measure after; about 50
             measurements by default.
@@ -173,7 +178,10 @@ def run(
     inputs.check_arguments(
         problem, network, method, rounds, seed, runtime.trials, runtime.precision
     )
-    seed = secrets.randbits(31) if seed is None else seed
+    if seed is None:
+        seed = stored_seed(path)
+    if seed is None:
+        seed = secrets.randbits(_SEED_BITS)
     recorded = inputs.stops(rounds, record)
     began = time.monotonic()
     with jax.enable_x64(runtime.precision == "float64"):
@@ -213,6 +221,7 @@ def run(
             record=recorded,
             exact=runtime.exact,
             identity=own,
+            seed=seed,
             path=path,
             progress=shower,
             metrics=functions,

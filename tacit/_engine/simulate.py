@@ -52,6 +52,7 @@ def simulate(
     record: Sequence[int],
     exact: bool = False,
     identity: str = "",
+    seed: int | None = None,
     path: Path | None = None,
     progress: Progress | None = None,
     metrics: Mapping[str, Metric] = MappingProxyType({}),
@@ -66,6 +67,7 @@ def simulate(
         record: rounds after which to measure, ascending, ending with `rounds`.
         exact: whether to run agent by agent through bytes, instead of batched.
         identity: fingerprint of the run, for the checkpoint.
+        seed: seed of the run, for the checkpoint.
         path: checkpoint file, written every few seconds and read first if it exists.
         progress: callback that receives the progress of the run.
         metrics: the user's metrics by name; they and `keep` need a plan that keeps answers.
@@ -81,6 +83,7 @@ def simulate(
         rounds=rounds,
         record=record,
         identity=identity,
+        seed=seed,
         path=path,
         progress=progress,
     )

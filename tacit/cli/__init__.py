@@ -221,7 +221,16 @@ def fit(
             "--local", help="Local noise: each site hides alone, without secure aggregation."
         ),
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated noise.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            min=0,
+            show_default=False,
+            help="Seed of the simulated noise: the same results every time, which no guarantee "
+            "then covers.  [default: drawn]",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, to_folder("Directory for the results.", "fit, or fit-2, ...")
     ] = None,

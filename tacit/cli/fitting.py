@@ -30,7 +30,7 @@ def fit_table(
     levels: Sequence[str],
     privacy: Mapping[str, Any],
     method: Mapping[str, Any],
-    seed: int,
+    seed: int | None,
     reading: Reading,
     output: Path | None,
     study: Path | None,
@@ -58,7 +58,7 @@ def fit_table(
             levels={name: text.split(",") for name, text in _pairs("levels", levels)},
             privacy=privacy,
             method=method,
-            run={"seed": seed},
+            run={} if seed is None else {"seed": seed},
             folder=folder,
             reading=reading,
         )

@@ -23,7 +23,7 @@ from tacit.method.coefficients import CoefficientTable
 from tacit.report.canvas import without_figures
 from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
-from tacit.study._output.files import PUBLIC_REPORT, keep_secret
+from tacit.study._output.files import PUBLIC_REPORT, keep_secret, seed_is_declared
 from tacit.study._output.words import METRICS, findings, protection, summary
 from tacit.study.model import RegressionStudy
 from tacit.study.read import Source, read_study
@@ -222,6 +222,11 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
         say(
             f"Do not publish {', '.join(secret)}: they contain the seed of the noise, with which "
             "anybody can remove it."
+        )
+    if seed_is_declared(outcome):
+        say(
+            "The seed is declared, so the guarantee covers no file: anybody who has it or guesses "
+            "it can remove the noise. Leave seed out, and a secret one is drawn for every run."
         )
 
 

@@ -26,7 +26,7 @@ def account(assembled: Assembled, rounds: int | None = None) -> Account:
             assembled.network,
             assembled.method,
             rounds=settings.rounds if rounds is None else rounds,
-            seed=settings.seed,
+            seed=settings.shared_seed,
             trials=settings.trials,
         )
 
@@ -48,5 +48,5 @@ def mean_noise(assembled: Assembled, rounds: int | None = None) -> MeanNoise | N
             assembled.network,
             assembled.method,
             rounds=settings.rounds if rounds is None else rounds,
-            seed=settings.seed,
+            seed=settings.shared_seed,
         )

@@ -49,7 +49,7 @@ def audit(
             rounds=settings.rounds if rounds is None else rounds,
             owner=number,
             trials=trials,
-            seed=settings.seed if seed is None else seed,
+            seed=settings.shared_seed if seed is None else seed,
             progress=progress,
         )
 

@@ -241,7 +241,7 @@ clip = 1.0                # largest influence of one record
 
 [run]
 rounds = 100
-seed = 0
+# seed = 1              # the same noise every time, which no guarantee then covers
 hold_out = 0.2            # share of records kept back for scores (simulation only)
 output = "results"
 """

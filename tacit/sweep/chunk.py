@@ -77,14 +77,14 @@ def chunk(
             cell.network,
             prepared(cell.problem, cell.network, cell.method),
             rounds=settings.rounds,
-            seed=settings.seed,
+            seed=settings.shared_seed,
             trials=width,
         )
         solution = None if reference is None else jnp.asarray(reference.solution)
         plan, _ = lay_out(agreed, cell.problem, reference=solution, divergence=settings.divergence)
         for batch in range(batches):
             trials = first + batch * width + jnp.arange(width)
-            roots = jax.vmap(lambda trial: trial_key(settings.seed, trial))(trials)
+            roots = jax.vmap(lambda trial: trial_key(settings.shared_seed, trial))(trials)
             found = simulate(
                 plan, roots, rounds=settings.rounds, record=[settings.rounds], exact=settings.exact
             )

@@ -121,7 +121,7 @@ def runs_frame(plan: Plan, found: Sequence[Runs]) -> pd.DataFrame:
             {
                 "cell": number,
                 **{key: shown(runs.cell.settings.get(key)) for key in keys},
-                "seed": runs.cell.source.study.run.seed,
+                "seed": runs.cell.source.study.run.shared_seed,
                 "trial": np.arange(plan.seeds),
                 "finished": runs.finished,
                 **{name: runs.measured.get(name, np.nan) for name in measures(found)},

@@ -137,7 +137,7 @@ def declared(
             network,
             method,
             rounds=rounds,
-            seed=study.run.seed,
+            seed=study.run.shared_seed,
             grid=grid,
             most_records=counts,
         )

@@ -76,7 +76,7 @@ def report_data(found: Finished, run: Declared | None = None) -> ReportData:
     with run.source.blamed():
         method = build_method(run.source, manifest.names)
         mean = tacit._engine.planning.mean_noise(
-            run.problem, agreed.network, method, rounds=study.run.rounds, seed=study.run.seed
+            run.problem, agreed.network, method, rounds=study.run.rounds, seed=study.run.shared_seed
         )
     return ReportData(
         title=study.title,

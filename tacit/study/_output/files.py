@@ -33,8 +33,8 @@ ENVIRONMENT_FORMAT = "tacit-environment-1"
 RELEASED = ("coefficients.csv", "guarantee.json", "history.csv", "model.npz")
 """Files of one trial that are functions of releases and public constants only."""
 
-_SEEDED = ("report.html", "result.json", "simulation_only/report.json", "study.toml")
-"""Files that hold the study's seed."""
+_SEEDED = ("report.html", "result.json", "simulation_only/report.json")
+"""Files that hold the seed of the noise; the study does if it declares one."""
 
 _COVERING = (Status.PROVED, Status.MODEL)
 """A guarantee for single releases, a refuted one and none do not extend to whole files."""
@@ -200,8 +200,12 @@ def _counts(outcome: Outcome) -> dict[str, int]:
 
 
 def _covered(outcome: Outcome, public: bool) -> list[str]:
-    """Names of the files that the guarantee of the run covers."""
-    if outcome.result.guarantee.worst.status not in _COVERING:
+    """Names of the files that the guarantee of the run covers.
+
+    There are none if the study declares the seed of the noise: who has the study has no noise, and
+    a seed that somebody chose can be guessed.
+    """
+    if outcome.result.guarantee.worst.status not in _COVERING or seed_is_declared(outcome):
         return []
     table = f"{_answer(outcome).kind}.csv"
     released = [table if name == "coefficients.csv" else name for name in RELEASED]
@@ -218,7 +222,7 @@ def _fitted(outcome: Outcome) -> FittedModel | None:
         result.parameter_names,
         result.solution,
         str(result.guarantee),
-        seeded=bool(keep_secret(outcome)),
+        seeded=seed_is_declared(outcome),
     )
 
 
@@ -233,8 +237,15 @@ def keep_secret(outcome: Outcome) -> tuple[str, ...]:
     There are none with a ledger: the noise then depends on its secret, too.
     """
     noise = outcome.result.guarantee.worst.noise
-    drawn_again = noise is NoiseSource.SIMULATED and outcome.result.charge is None
-    return _SEEDED if drawn_again else ()
+    if noise is not NoiseSource.SIMULATED or outcome.result.charge is not None:
+        return ()
+    return (*_SEEDED, "study.toml") if seed_is_declared(outcome) else _SEEDED
+
+
+def seed_is_declared(outcome: Outcome) -> bool:
+    """Whether the noise follows from a seed in the study, and not from one that was drawn."""
+    drawn = outcome.study.run.seed is None or outcome.result.charge is not None
+    return not drawn and outcome.result.guarantee.worst.noise is NoiseSource.SIMULATED
 
 
 def _guarantee(outcome: Outcome, stage: Path, covered: list[str]) -> dict[str, Any]:

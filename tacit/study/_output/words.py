@@ -97,7 +97,7 @@ def protection(outcome: Outcome) -> list[str]:
     ]
     if worst.noise is NoiseSource.SIMULATED:
         lines.append(
-            "Noise: simulated from the seed in the study. The numbers are those of a protected "
+            "Noise: simulated from a seed. The numbers are those of a protected "
             "run, but anyone who knows the seed can subtract the noise: not a certificate."
         )
     return [*lines, *_charged(outcome)]

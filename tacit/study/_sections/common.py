@@ -180,8 +180,10 @@ class RunSection(Section):
     """How long, how often, and where the results go."""
 
     rounds: Annotated[Whole, Field(ge=1)] = Field(description="number of rounds, at least 1")
-    seed: Annotated[Whole, Field(ge=0)] = Field(
-        0, description="seed of the simulated noise and sampling, at least 0"
+    seed: Annotated[Whole, Field(ge=0)] | None = Field(
+        None,
+        description="seed of the simulated noise and sampling, at least 0: the same results every "
+        "time, which no guarantee then covers [default: drawn for every run]",
     )
     trials: Annotated[Whole, Field(ge=1)] = Field(
         1, description="number of repetitions with independent noise, at least 1"
@@ -213,6 +215,11 @@ class RunSection(Section):
         description="whether to compute site by site: slow, but bit-identical to a deployment",
     )
     output: str = Field("results", description="output directory, relative to the study file")
+
+    @property
+    def shared_seed(self) -> int:
+        """The seed of what draws no noise, or draws it for nobody: 0 unless one is declared."""
+        return 0 if self.seed is None else self.seed
 
 
 def plain(part: Section) -> dict[str, Any]:
