@@ -13,7 +13,7 @@ import pytest
 from tacit.clipping import clipped
 from tacit.errors import OracleError, ProblemError
 from tacit.problem.blackbox import black_box, black_box_problem, record_box
-from tacit.problem.boxes import CostBox, RecordBox, settle
+from tacit.problem.boxes import CostBox, RecordBox, computed
 from tacit.problem.host import Host
 from tacit.types import Unit
 
@@ -206,7 +206,7 @@ def test_an_exception_becomes_an_oracle_error() -> None:
         OracleError,
         match=r"agent 1 raised KeyError: 'no such plant'.*norm 4.89898 \(2, 2, 2, 2, \.\.",
     ) as caught:
-        settle(None, objectives)
+        computed(lambda: None, objectives)
     assert isinstance(caught.value.__cause__, KeyError)
     objectives.raise_pending()
     np.asarray(values(objectives, np.zeros((3, 2, 6))))
@@ -302,6 +302,7 @@ def test_what_is_taken_on_trust_of_a_function() -> None:
     assert own == (
         "the loss of each record depends on that record only, and the function is deterministic",
         "the function raises for no record",
+        "what others can see of how long evaluations take tells nothing of the records",
     )
 
 
@@ -357,4 +358,5 @@ def test_refused_arguments() -> None:
 def test_other_objectives_have_nothing_pending() -> None:
     from tacit.problem import Squared, empirical_risk
 
-    settle(None, empirical_risk([[[1.0]], [[2.0]]], [[1.0], [2.0]], Squared()).objectives)
+    objectives = empirical_risk([[[1.0]], [[2.0]]], [[1.0], [2.0]], Squared()).objectives
+    assert computed(threading.get_ident, objectives) == threading.get_ident()
