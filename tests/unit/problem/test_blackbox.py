@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import tacit
+from tacit import method, network
 from tacit.clipping import clipped
 from tacit.errors import OracleError, ProblemError
 from tacit.problem.blackbox import black_box, black_box_problem, record_box
@@ -303,6 +305,50 @@ def test_what_is_taken_on_trust_of_a_function() -> None:
         "the loss of each record depends on that record only, and the function is deterministic",
         "the function raises for no record",
         "what others can see of how long evaluations take tells nothing of the records",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "values", "unseen"),
+    [
+        ({}, "gives a finite number everywhere", "how long evaluations take"),
+        (
+            {"workers": 1, "timeout": 60},
+            "gives a finite number everywhere within 60 seconds",
+            "how long evaluations take and which are stopped after 60 seconds",
+        ),
+        (
+            {"on_failure": "retry"},
+            "gives a finite number everywhere in one of 3 tries",
+            "how long evaluations take and how often they are repeated",
+        ),
+        (
+            {"on_failure": "skip", "workers": 1, "timeout": 0.5},
+            "uses data of its own agent only and is deterministic",
+            "how long evaluations take, which are stopped after 0.5 seconds and which fail and are "
+            "skipped",
+        ),
+    ],
+)
+def test_a_guarantee_assumes_that_time_and_failures_tell_nothing(
+    given: dict[str, Any], values: str, unseen: str
+) -> None:
+    task = black_box_problem(cost, 2, x0=[1.0], **given)
+    solver = method.ORZO(
+        step=0.1, directions=2, privacy=tacit.Privacy(clip=1.0, epsilon=1.0, delta=1e-6)
+    )
+    stated = tacit.account(task, network.Coordinator(2), solver, rounds=2).guarantee.worst
+    assert any(each.endswith(values) for each in stated.assumptions)
+    assert f"what others can see of {unseen} tells nothing of the costs" in stated.assumptions
+    assert f"what others can see of {unseen} tells nothing" in stated.sentence()
+
+
+def test_records_are_assumed_not_to_be_told_by_time_either() -> None:
+    said = record_box(squared, RECORDS, workers=1, timeout=60, on_failure="retry").assumptions
+    assert said[1:] == (
+        "the function raises for no record and answers in one of 3 tries within 60 seconds",
+        "what others can see of how long evaluations take, which are stopped after 60 seconds and "
+        "how often they are repeated tells nothing of the records",
     )
 
 
