@@ -169,7 +169,8 @@ def test_a_guarantee_says_what_it_takes_for_granted() -> None:
 
 def test_gradients_of_a_solver_are_not_compared_by_their_distance() -> None:
     """Those of equal costs may differ, so no noise is in proportion to a distance."""
-    ring, given = network.ring(3), {"epsilon": 1.0, "delta": 1e-6}
+    ring = network.ring(3)
+    given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
     bounded = method.DPSG(step=0.1, privacy=tacit.Privacy(clip=1.0, **given))
     stated = tacit.account(made(), ring, bounded, rounds=2).guarantee.worst
     assert stated.status == "proved"
