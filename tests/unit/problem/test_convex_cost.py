@@ -163,7 +163,7 @@ def test_points_without_a_value_are_named_by_agent() -> None:
 
 
 def test_a_guarantee_says_what_it_takes_for_granted() -> None:
-    (said,) = made().objectives.assumptions
+    said = made().objectives.assumptions[0]
     assert "described by data of its own" in said
 
 
