@@ -219,6 +219,7 @@ def _fitted(outcome: Outcome) -> FittedModel | None:
         result.solution,
         str(result.guarantee),
         seeded=bool(keep_secret(outcome)),
+        taken=outcome.assembled.taken,
     )
 
 
