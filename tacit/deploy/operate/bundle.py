@@ -44,7 +44,7 @@ Verify it, with the fingerprint that {name} told you over another channel:
 """Contents of `README.txt`, for the name of a member."""
 
 
-_PRIVATE = ("round_seconds", "epsilon_of_account")
+PRIVATE = ("round_seconds", "epsilon_of_account")
 """What a member's `result.json` has for its owner alone."""
 
 
@@ -120,7 +120,7 @@ def _files(found: Finished, ledger: Path | None) -> dict[str, bytes]:
     """The files of a bundle: only those that were released or declared, by name."""
     charged: dict[str, bytes] = {}
     # times of a machine are not released, nor what was spent on other runs
-    result = {key: each for key, each in found.result.items() if key not in _PRIVATE}
+    result = {key: each for key, each in found.result.items() if key not in PRIVATE}
     if found.guarantee is not None:
         file, of = ledger or _ledger(found.folder), found.manifest.run.hex()
         charged["ledger.json"] = _json(extract(file, of, found.name))

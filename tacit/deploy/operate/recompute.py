@@ -19,7 +19,7 @@ from tacit import __version__
 from tacit.deploy.agreement.declared import Declared, check_secure, declared
 from tacit.deploy.agreement.manifest import Manifest, check_runnable
 from tacit.deploy.operate.archive import Tampered, document
-from tacit.deploy.operate.bundle import README
+from tacit.deploy.operate.bundle import PRIVATE, README
 from tacit.deploy.operate.finished import MANIFEST, Finished
 from tacit.deploy.operate.report import REPORT, render_report
 from tacit.deploy.operate.results import Outcome, answer_files, guarantee_document
@@ -33,6 +33,9 @@ MODEL_FILE = "model.npz"
 
 _LAST_DIGITS = 1e-6
 """Relative tolerance between numbers that two machines compute from the same ones."""
+
+_AROUND = 1 << 12
+"""Bytes of a file of NumPy beside its numbers, at most."""
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _SCRIPTS = re.compile(r"<script\b.*?</script>|<meta http-equiv[^>]*>", re.DOTALL)
@@ -200,15 +203,24 @@ class Rerun:
         except Exception as error:
             raise self.differs("result.json is not what a member of a run writes") from error
 
-    def readme(self, files: Mapping[str, bytes], signer: str) -> None:
-        """Refuse another `README.txt` than `tacit bundle` writes.
+    def check_words(self, files: Mapping[str, bytes], signer: str) -> None:
+        """Refuse files with other words, or more of them, than `tacit bundle` writes.
+
+        Args:
+            files: files of the bundle, by name.
+            signer: name of its signer.
 
         Raises:
-            NotRecomputed: another, and another version of tacit wrote it.
-            Tampered: another.
+            NotRecomputed: there are others, and another version of tacit wrote them.
+            Tampered: there are others.
         """
         if files["README.txt"] != README.format(name=signer).encode():
             raise self.differs("README.txt is not the one that `tacit bundle` writes")
+        if files[MANIFEST] != self.agreed.toml().encode():
+            raise self.differs(f"{MANIFEST} holds more than what the members signed")
+        known = set(Outcome(None, (), "", 0, None, False).document()) - set(PRIVATE)
+        if wrong := sorted(known ^ set(document(files, "result.json"))):
+            raise self.differs(f"result.json has other fields than a member's: {', '.join(wrong)}")
 
 
 def shown(guarantee: Guarantee) -> str:
@@ -232,7 +244,9 @@ def _solution(files: Mapping[str, bytes], numbers: tuple[str, ...]) -> Float[np.
     Raises:
         Tampered: it holds something else.
     """
-    count = len(numbers)
+    count, longest = len(numbers), max(map(len, numbers), default=0)
+    if len(files[MODEL_FILE]) > count * (8 + 4 * longest) + _AROUND:
+        raise Tampered(f"{MODEL_FILE} is larger than its numbers")
     try:
         with zipfile.ZipFile(io.BytesIO(files[MODEL_FILE])) as archive:
             parts = {about.filename: about for about in archive.infolist()}
@@ -241,7 +255,6 @@ def _solution(files: Mapping[str, bytes], numbers: tuple[str, ...]) -> Float[np.
                 raise Tampered(f"{MODEL_FILE} is not a model that a member writes")
             data = {name: archive.read(about) for name, about in parts.items()}
         solution = _array(data["solution.npy"], np.dtype(float), count)
-        longest = max(map(len, numbers), default=0)
         names = _array(data["names.npy"], np.dtype(f"<U{max(longest, 1)}"), count)
     except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, ValueError, TypeError) as error:
         raise Tampered(f"{MODEL_FILE} cannot be read") from error

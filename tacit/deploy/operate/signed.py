@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,9 @@ from tacit.deploy.identity.keys import Card, fits, verify
 from tacit.deploy.operate.archive import CONTENTS, CONTEXT, SIGNATURE, Tampered, document
 from tacit.deploy.operate.finished import MANIFEST
 from tacit.errors import TacitError
+
+_SHOWN = 20
+"""Members that are named one by one."""
 
 _CONTENTS = {"format", "run", "member", "tacit", "ended", "bundled", "files"}
 
@@ -50,12 +54,12 @@ def check_signature(
 ) -> None:
     """Refuse a signature that is not the signer's, and a signer that is not the expected one."""
     try:
-        signature = files[SIGNATURE].decode("ascii")
-    except UnicodeDecodeError as error:
+        signature = files[SIGNATURE].decode("ascii").removesuffix("\n")
+        plain = base64.b64encode(base64.b64decode(signature, validate=True)) + b"\n"
+    except ValueError as error:
         raise Tampered(f"{SIGNATURE} is not a signature") from error
-    if not signature.endswith("\n") or not verify(
-        signer.card, CONTEXT + files[CONTENTS], signature[:-1]
-    ):
+    # several texts stand for the same bytes in base64
+    if files[SIGNATURE] != plain or not verify(signer.card, CONTEXT + files[CONTENTS], signature):
         raise Tampered(
             f"the signature is not that of {signer.name!r} in {MANIFEST}: another key signed, or "
             f"{CONTENTS} was changed"
@@ -88,7 +92,10 @@ def check_agreement(
         raise Tampered(f"{MANIFEST} is not signed by {', '.join(missing)}")
     if files["study.toml"] != agreed.study.encode():
         raise Tampered(f"study.toml is another study than {MANIFEST} has")
-    if {contents["run"], result.get("run")} != {run}:
+    given = {*agreed.signatures, *agreed.mask_keys, *agreed.vouchers}
+    if others := sorted(given - {each.name for each in agreed.members}):
+        raise Tampered(f"{MANIFEST} names {', '.join(others)}, who take no part in the run")
+    if (contents["run"], result.get("run")) != (run, run):
         raise Tampered(f"{CONTENTS} or result.json is about another run than {MANIFEST}")
     if result.get("ended") != contents["ended"] or not _is_time(contents["ended"], None):
         raise Tampered(f"{CONTENTS} and result.json say different things of when the run ended")
@@ -103,7 +110,8 @@ def strangers(
     if known is not None:
         return []
     others = [each for each in agreed.members if each is not signer]
-    told = "; ".join(f"{each.name} {each.card.fingerprint()}" for each in others)
+    told = "; ".join(f"{each.name} {each.card.fingerprint()}" for each in others[:_SHOWN])
+    told += f"; and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
     return [
         *(
             []

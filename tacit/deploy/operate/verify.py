@@ -220,7 +220,7 @@ def _recomputed(
             f"the guarantee follows from the manifest, with all its conditions: {shown(again)}, "
             "computed again"
         )
-    rerun.readme(files, signer.name)
+    rerun.check_words(files, signer.name)
     answers = rerun.answer(files)
     expected = _COMMON | (_OF_A_SITE if stated is not None else set()) | set(answers)
     if added := sorted(set(files) - expected):
@@ -268,7 +268,7 @@ def _charged(
             f"{rounded_up(guarantee.epsilon)}"
         )
     said = document(files, "result.json").get("epsilon_spent")
-    if not isinstance(said, int | float) or not math.isclose(said, spent, rel_tol=GRID_ERROR):
+    if not isinstance(said, float) or not math.isclose(said, spent, rel_tol=GRID_ERROR):
         raise Tampered("result.json states another epsilon than the ledger's releases cost")
     times = "1 release" if count == 1 else f"{count:,} releases"
     told = (

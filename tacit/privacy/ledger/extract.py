@@ -34,6 +34,8 @@ _PLACE = ("round", "phase", "step")
 _RELEASE = (*_PLACE, "neighbours", "event")
 """What an extract has of a release in a ledger of several runs, beside its time."""
 
+_ABOUT = ("format", "run", "owner", "dataset", "alone")
+
 _OWNERLESS = ("created", "writer", "acknowledged", "delivered")
 """Kinds of entries that name no owner, and in a ledger of one run are about this run."""
 
@@ -138,13 +140,17 @@ def read_extract(document: dict[str, Any], run: str, owner: str) -> Extract:
             raise LedgerDamaged("the extract of the ledger is about another run or owner")
         dataset = document["dataset"]
         if document["alone"] is True:
+            _check_keys(document, {*_ABOUT, "last_entry", "entries"})
             entries = _chain(document["entries"], Mark(**document["last_entry"]))
             if not _alone(entries, run, owner, dataset):
                 raise LedgerDamaged("the extract of the ledger has entries about something else")
             count = len(entries)
             rows = [{"time": e.time, **e.what} for e in entries if e.kind == "release"]
         else:
+            _check_keys(document, {*_ABOUT, "releases"})
             rows = document["releases"]
+            for row in rows:
+                _check_keys(row, {"time", *_RELEASE})
             count = len(rows)
         places = {tuple(row[key] for key in _PLACE) for row in rows}
         events = tuple(event_from_json(row["event"]) for row in rows)
@@ -165,6 +171,12 @@ def read_extract(document: dict[str, Any], run: str, owner: str) -> Extract:
     if len(places) < len(rows):
         raise LedgerDamaged("the extract of the ledger has two charges for one release")
     return Extract(events, neighbours, document["alone"] is True, count, times[0], times[-1])
+
+
+def _check_keys(found: dict[str, Any], known: set[str]) -> None:
+    """Refuse what an extract does not hold: it could be about anything."""
+    if found.keys() != known:
+        raise ValueError("other keys")
 
 
 def _entries(path: Path) -> Iterator[tuple[Entry, Mark]]:

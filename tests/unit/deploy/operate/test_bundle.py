@@ -198,6 +198,18 @@ def test_another_signer_is_refused(finished: Ended, bundle: Path, tmp_path: Path
         assert stranger.card.fingerprint() in said
 
 
+def test_another_text_of_the_same_signature_is_refused(bundle: Path, tmp_path: Path) -> None:
+    files = unpacked(bundle)
+    text = files[SIGNATURE]
+    assert text.endswith(b"==\n")
+    letters = b"AQgw"  # the last letter of 64 bytes in base64 has four bits that nobody reads
+    last = text[-4:-3]
+    assert last in [bytes([each]) for each in letters]
+    for other in (bytes([last[0] + 1]) + b"==\n", last + b"==\n\n", last + b"=="):
+        said = problem_of(files | {SIGNATURE: text[:-4] + other}, tmp_path)
+        assert said.startswith(("the signature is not that of", f"{SIGNATURE} is not a signature"))
+
+
 def test_another_manifest_is_refused(finished: Ended, bundle: Path, tmp_path: Path) -> None:
     others = [create(tmp_path / name, name, "127.0.0.1:21000") for name in ("north", "süd", "west")]
     said = problem_of(bundle.read_bytes(), tmp_path, manifest=a_manifest(others))
@@ -235,19 +247,30 @@ def shorter(document: Any) -> Any:
     return document | {"entries": document["entries"][:-1]}
 
 
+def releases_of(document: Any, rows: list[Any]) -> Any:
+    """The extract that a ledger with other runs would give."""
+    kept = {key: document[key] for key in ("format", "run", "owner", "dataset")}
+    return kept | {"alone": False, "releases": rows}
+
+
 def without_any(document: Any) -> Any:
     """No release, and said to be of a ledger with other runs."""
-    return document | {"alone": False, "releases": []}
+    return releases_of(document, [])
 
 
 def another_kind(document: Any) -> Any:
     """Releases charged for other neighbours."""
+    bodies = [each["body"] for each in document["entries"]]
     rows = [
-        {"time": e["body"]["time"], **e["body"]["what"], "neighbours": "record, add_remove"}
-        for e in document["entries"]
-        if e["body"]["kind"] == "release"
+        {
+            "time": body["time"],
+            **{key: body["what"][key] for key in ("round", "phase", "step", "event")},
+            "neighbours": "record, add_remove",
+        }
+        for body in bodies
+        if body["kind"] == "release"
     ]
-    return document | {"alone": False, "releases": rows}
+    return releases_of(document, rows)
 
 
 def negative(document: Any) -> Any:
@@ -294,6 +317,9 @@ MORE: list[tuple[str, Change, str]] = [
     ("result.json", lambda d: d | {"member": "west"}, "or of another member"),
     ("result.json", lambda d: d | {"epsilon_spent": 0.1}, "another epsilon than the ledger"),
     ("result.json", lambda d: d | {"rounds": "many"}, "not what a member of a run writes"),
+    ("result.json", lambda d: d | {"epsilon_spent": 10**400}, "another epsilon than the ledger"),
+    ("result.json", lambda d: d | {"run": []}, "another run than manifest.toml"),
+    ("result.json", lambda d: d | {"audited": True}, "other fields than a member's: audited"),
     ("result.json", lambda d: d | {"absences": [{}]}, "not what a member of a run writes"),
     ("model.json", lambda d: d | {"guarantee": "perfect"}, "model.json does not follow from"),
     ("model.json", lambda d: d | {"date": "whenever"}, "model.json has no date"),
@@ -305,6 +331,7 @@ MORE: list[tuple[str, Change, str]] = [
     ("ledger.json", negative, "the ledger's releases cannot be added up"),
     ("ledger.json", lambda d: d | {"entries": [{"body": 1}]}, "extract of the ledger cannot"),
     ("ledger.json", lambda d: d | {"last_entry": {}}, "the extract of the ledger cannot"),
+    ("ledger.json", lambda d: d | {"note": "audited"}, "the extract of the ledger cannot"),
     ("ledger.json", lambda d: d | {"owner": "west"}, "another run or owner"),
     ("ledger.json", lambda d: {}, "the extract of the ledger cannot be read"),
 ]
@@ -362,7 +389,7 @@ def test_more_than_an_archive_of_a_bundle_is_not_read(bundle: Path, tmp_path: Pa
     assert problem_of(data[:start] + directory + end, tmp_path) == "its files overlap"
 
 
-@pytest.mark.parametrize("case", ["another", "pickled", "huge", "packed", "names", "text"])
+@pytest.mark.parametrize("case", ["another", "pickled", "huge", "packed", "names", "text", "large"])
 def test_a_model_of_other_numbers_is_refused(
     finished: Ended, bundle: Path, tmp_path: Path, case: str
 ) -> None:
@@ -374,6 +401,8 @@ def test_a_model_of_other_numbers_is_refused(
         arrays["solution"] = arrays["solution"] + 1.0
     elif case == "pickled":
         arrays["solution"] = np.array([{}, {}])
+    elif case == "large":
+        arrays["solution"] = np.zeros(1000)
     elif case == "names":
         arrays["names"] = arrays["names"][::-1]
     stream = io.BytesIO()
@@ -390,6 +419,7 @@ def test_a_model_of_other_numbers_is_refused(
     expected = {
         "another": "coefficients.csv does not follow from model.npz",
         "packed": "model.npz is not a model that a member writes",
+        "large": "model.npz is larger than its numbers",
         "names": "model.npz has other numbers than the study",
     }
     assert said == expected.get(case, "model.npz cannot be read")
@@ -465,6 +495,14 @@ def test_a_manifest_that_somebody_did_not_sign_is_refused(
     files["manifest.toml"] = lonely.toml().encode()
     said = problem_of(resigned(files, finished.keys.identity), tmp_path)
     assert said == "manifest.toml is not signed by west"
+    files["manifest.toml"] = finished.manifest.toml().encode() + b"# approved: epsilon 0.1\n"
+    said = problem_of(resigned(files, finished.keys.identity), tmp_path)
+    assert said == "manifest.toml holds more than what the members signed"
+    more = {**finished.manifest.signatures, "the agency": "AAAA"}
+    signed = finished.manifest.model_copy(update={"signatures": more})
+    files["manifest.toml"] = signed.toml().encode()
+    said = problem_of(resigned(files, finished.keys.identity), tmp_path)
+    assert said == "manifest.toml names the agency, who take no part in the run"
     files["manifest.toml"] = b"format = 1"
     said = problem_of(resigned(files, finished.keys.identity), tmp_path)
     assert said.startswith("manifest.toml cannot be read")
