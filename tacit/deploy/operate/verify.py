@@ -161,7 +161,7 @@ def _verified(
             )
     open_.append(
         f"What happened on the signer's machine is its word: the numbers in {MODEL_FILE}, what the "
-        "ledger was charged, how and when the run ended, and with which versions"
+        "ledger was charged, when the run ended and was bundled, and with which versions"
     )
     if again is not None:
         open_.append("Whether the assumptions of the guarantee hold, which are listed below")
