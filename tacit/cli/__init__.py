@@ -74,6 +74,7 @@ Exit codes:
   3    the iterates diverged; results are written
   4    an audit refuted the claim
   5    --fail-if-useless: the model is no better than the base rate, or has no intervals
+  6    tacit verify: signatures hold, and the guarantee could not be computed again
   130  interrupted; resume a run with --resume
 """
 

@@ -17,9 +17,11 @@ Examples:
 
 VERIFY_EPILOG = """\b
 Exit codes:
-  0    nothing is wrong
-  1    a file was changed, added or removed, another signed it, or the guarantee does not hold
+  0    verified: signatures hold, and the guarantee follows from the signed study
+  1    tampered: something was changed, another signed it, or the guarantee does not follow
   2    an option is wrong, or the file is not a bundle
+  6    not recomputed: signatures hold, and the guarantee could not be computed again here (parts
+       of other packages that are not installed or pinned, another version of tacit)
 """
 
 
@@ -93,19 +95,27 @@ def verify(
         Path | None,
         typer.Option(metavar="FILE", show_default=False, help="Your own copy of the manifest."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Write the report there as it is made here of the other files.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Verify a signed bundle of a run between sites.
 
-    Checks digests, signatures, the agreement of all members, the guarantee (computed again) and
-    what the ledger was charged. Nothing is unpacked to disk.
+    Checks digests, signatures, the agreement of all members, guarantee, report and answer (computed
+    again) and what the ledger was charged. Nothing is unpacked to disk.
     """
-    from tacit.cli.console import FAILED, emit, guarded, say
+    from tacit.cli.console import FAILED, UNCHECKED, emit, guarded, say
 
     def command() -> int:
         from tacit.deploy.agreement.manifest import read_manifest
         from tacit.deploy.identity.keys import read_card
-        from tacit.deploy.operate.verify import verify_bundle
+        from tacit.deploy.operate.verify import Verdict, verify_bundle
 
         found = verify_bundle(
             file,
@@ -113,12 +123,15 @@ def verify(
             card=None if card is None else read_card(card),
             manifest=None if manifest is None else read_manifest(manifest),
         )
+        code = {Verdict.TAMPERED: FAILED, Verdict.NOT_RECOMPUTED: UNCHECKED}.get(found.verdict, 0)
+        if report is not None and found.sound:
+            found.write_report(report)
         if json:
             emit(
                 {
                     "format": "tacit-verify-1",
                     "file": str(file),
-                    "sound": found.sound,
+                    "verdict": found.verdict.value,
                     "problem": found.problem,
                     "checked": list(found.checked),
                     "open": list(found.open),
@@ -128,17 +141,18 @@ def verify(
                     "guarantee": None if found.guarantee is None else found.guarantee.to_dict(),
                 }
             )
-            return 0 if found.sound else FAILED
-        say(f"{file}: {'sound' if found.sound else 'NOT SOUND'}")
+            return code
+        say(f"{file}: {found.verdict.value if found.sound else found.verdict.value.upper()}")
         for line in found.checked:
             say(f"ok      {line}", "  ")
         if not found.sound:
-            say(f"broken  {found.problem}", "  ")
-            return FAILED
+            say(f"{'wrong' if code == FAILED else 'not  '}   {found.problem}", "  ")
         for line in found.open:
             say(f"open    {line}", "  ")
         if found.guarantee is not None:
             say(found.guarantee.sentence())
-        return 0
+        if report is not None and found.sound:
+            say(f"Wrote {report}.")
+        return code
 
     raise typer.Exit(guarded(command, as_json=json))

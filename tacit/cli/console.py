@@ -15,7 +15,7 @@ from typing import Any
 from tacit.errors import ConfigError, OracleError, RuntimeFailure, TacitError
 from tacit.escape import visible
 
-FAILED, WRONG, DIVERGED, REFUTED, USELESS, INTERRUPTED = 1, 2, 3, 4, 5, 130
+FAILED, WRONG, DIVERGED, REFUTED, USELESS, UNCHECKED, INTERRUPTED = 1, 2, 3, 4, 5, 6, 130
 _WIDTH = 96
 _LINES = "\n"
 """Errors of our own and JSON have several lines."""

@@ -138,7 +138,10 @@ def _tell(outcome: Outcome, state: Path, *, json: bool) -> None:
         if outcome.compared.silent:
             say(f"Not compared with {', '.join(outcome.compared.silent)}.")
     if outcome.epsilon is not None:
-        say(f"Epsilon charged to the ledger so far: {outcome.epsilon:.4g}.")
+        said = f"Epsilon charged to the ledger for this run: {outcome.epsilon:.4g}"
+        total = outcome.epsilon_of_account
+        said += "" if total is None else f"; with all other runs on the same budget: {total:.4g}"
+        say(f"{said}.")
     if (state / "model.npz").exists():
         say(f"Model: {state / 'model.npz'}, {state / 'coefficients.csv'}")
     if (state / "report.html").exists():

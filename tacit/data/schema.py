@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -115,6 +115,8 @@ class Prepared:
         levels: names of the classes when the target is one of several.
         divided: what decided which records these are, if others were held out.
         altered: what was changed in the whole table, if that is known. Private.
+        taken: declarations of the columns whose bounds, levels, mean or deviation were taken from
+            the records, with these filled in; assumed public.
     """
 
     features: Float[np.ndarray, "n d"]
@@ -126,3 +128,4 @@ class Prepared:
     levels: tuple[str, ...] = ()
     divided: frozenset[Division] = frozenset()
     altered: Altered | None = None
+    taken: Mapping[str, Feature] = field(default_factory=dict[str, Feature])

@@ -24,7 +24,7 @@ from tacit.data.columns import (
     show,
     where,
 )
-from tacit.data.feature import AbstractFeature, Boolean, Categorical, Numeric
+from tacit.data.feature import AbstractFeature, Boolean, Categorical, Feature, Numeric
 from tacit.data.frames import Table, from_frame
 from tacit.data.maps import mapped, trusted_map, why_not
 from tacit.data.missing import drop_missing, rule_of
@@ -105,7 +105,8 @@ def numbers_of(
         ProblemError: as for `prepare`, for values.
     """
     moved: dict[str, int] = {}
-    names, features = _features(frame, schema, assumptions, moved)
+    taken: dict[str, Feature] = {}
+    names, features = _features(frame, schema, assumptions, moved, taken)
     notes: list[str] = []
     if schema.map is not None:
         rows = features[:, : len(names)]
@@ -145,6 +146,7 @@ def numbers_of(
         notes=tuple(notes),
         levels=tuple(level_key(level) for level in classes),
         altered=Altered(len(frame), 0, moved),
+        taken=taken,
     )
 
 
@@ -168,18 +170,24 @@ def _check_any(frame: Frame) -> None:
 
 
 def _features(
-    frame: Frame, schema: Schema, assumptions: list[str], moved: dict[str, int]
+    frame: Frame,
+    schema: Schema,
+    assumptions: list[str],
+    moved: dict[str, int],
+    taken: dict[str, Feature],
 ) -> tuple[list[str], Float[np.ndarray, "n d"]]:
     numeric = [name for name, f in schema.features.items() if isinstance(f, Numeric | Boolean)]
     column = {name: j for j, name in enumerate(numeric)}
     block = _block(frame, schema, numeric)
     absent = np.isnan(block)
-    _scale(block, absent, schema, numeric, assumptions, moved)
+    _scale(block, absent, schema, numeric, assumptions, moved, taken)
     names: list[str] = []
     sources: list[Float[np.ndarray, " n"]] = []
     for name, feature in schema.features.items():
         if isinstance(feature, Categorical):
-            labels, columns = _one_hot(frame, name, feature, rule_of(feature, schema), assumptions)
+            if feature.levels is None:
+                feature = taken[name] = _levelled(frame, name, feature, assumptions)
+            labels, columns = _one_hot(frame, name, feature, rule_of(feature, schema))
             names += labels
             sources += list(columns.T)
             continue
@@ -242,6 +250,7 @@ def _scale(
     names: list[str],
     assumptions: list[str],
     moved: dict[str, int],
+    taken: dict[str, Feature],
 ) -> None:
     """Fill, clip and map every column of the block, in place; count what the clip moves."""
     constants = np.empty((4, len(names)))
@@ -250,7 +259,13 @@ def _scale(
         feature = schema.features[name]
         rule = rule_of(feature, schema)
         if isinstance(feature, Numeric):
+            count = len(assumptions)
             low, high, centre, unit = constants_of(name, feature, block[:, j], assumptions)
+            if len(assumptions) > count:
+                filled = replace(feature, lower=low, upper=high, standardise=False)
+                if feature.standardise:
+                    filled = replace(filled, mean=centre, deviation=unit)
+                taken[name] = filled
         else:
             low, high, centre, unit = 0.0, 1.0, 0.0, 1.0
         fill[j] = rule if isinstance(rule, int | float) else (low + high) / 2
@@ -303,14 +318,16 @@ def constants_of(
     return low, high, low - start * unit, unit
 
 
-def _one_hot(
-    frame: Frame, name: str, feature: Categorical, rule: Missing, assumptions: list[str]
-) -> Piece:
-    column = column_of(frame, name)
-    levels = feature.levels
-    if levels is None:
-        levels = tuple(sorted({level_key(value) for value in distinct(column)[1]}))
-        assumptions.append(f"the levels of column {name} were taken from the data: assumed public")
+def _levelled(frame: Frame, name: str, feature: Categorical, assumptions: list[str]) -> Categorical:
+    """A declaration with the levels that the records have."""
+    levels = tuple(sorted({level_key(value) for value in distinct(column_of(frame, name))[1]}))
+    assumptions.append(f"the levels of column {name} were taken from the data: assumed public")
+    return replace(feature, levels=levels)
+
+
+def _one_hot(frame: Frame, name: str, feature: Categorical, rule: Missing) -> Piece:
+    column, levels = column_of(frame, name), feature.levels
+    assert levels is not None
     codes = codes_of(column, levels, strict=feature.other == "error", remedy="set other='zero'")
     columns = (codes[:, None] == np.arange(len(levels))).astype(float)
     labels = [f"{name}={level_key(level)}" for level in levels]

@@ -15,13 +15,14 @@ from jaxtyping import Bool, Int
 
 from tacit.data.columns import Frame, codes_of, column_of, read_numbers
 from tacit.data.feature import AbstractFeature, Boolean, Categorical
+from tacit.data.maps import trusted_map
 from tacit.data.missing import missing_rules, of_dropping
 from tacit.data.rewriting import rewritten
 from tacit.data.rules import as_levels
 from tacit.data.schema import Prepared, Schema
 from tacit.data.table import check_columns, numbers_of
 from tacit.data.target import AbstractTarget, BinaryTarget, ClassTarget
-from tacit.data.values import read_values
+from tacit.data.values import read_values, trusted
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,22 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
     )
     moved = {} if good.altered is None else good.altered.moved
     return Total(prepared, kept, np.flatnonzero(~dropped), moved)
+
+
+def assumed(schema: Schema) -> tuple[str, ...]:
+    """What a guarantee assumes of records that `prepare_total` takes: from declarations alone.
+
+    Args:
+        schema: declaration of each column, with declared bounds and levels.
+    """
+    target = schema.target
+    return (
+        *schema.assumptions,
+        *of_dropping(missing_rules(schema)),
+        *(each for name, kind in schema.features.items() for each in trusted(kind, name)),
+        *(() if schema.map is None else trusted_map(schema.map)),
+        *(() if target is None else trusted(target, target.name)),
+    )
 
 
 def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tacit.deploy.operate.report import write_report
     from tacit.deploy.operate.results import Outcome
     from tacit.deploy.operate.status import read_status
-    from tacit.deploy.operate.verify import Verified, verify_bundle
+    from tacit.deploy.operate.verify import Verdict, Verified, verify_bundle
 
 _MODULE = {
     "Options": "member.process",
@@ -48,6 +48,7 @@ _MODULE = {
     "read_status": "operate.status",
     "write_report": "operate.report",
     "write_bundle": "operate.bundle",
+    "Verdict": "operate.verify",
     "Verified": "operate.verify",
     "verify_bundle": "operate.verify",
 }
@@ -61,6 +62,7 @@ __all__ = [
     "Outcome",
     "Rehearsal",
     "Review",
+    "Verdict",
     "Verified",
     "agreed",
     "create",

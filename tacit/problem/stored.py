@@ -85,6 +85,8 @@ class Evaluations:
             made = sqlite3.connect(
                 self._path, timeout=60.0, isolation_level=None, check_same_thread=False
             )
+            made.execute("PRAGMA schema_version")  # fails on a file of another kind
+            self._path.chmod(0o600)  # one that was there before may be open to others
             made.execute("PRAGMA journal_mode=WAL")
             made.execute("PRAGMA synchronous=NORMAL")
             made.execute(

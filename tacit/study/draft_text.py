@@ -52,12 +52,17 @@ def study_text(
         for name, by_values in identifiers.items()
         if by_values
     ]
+    assumed += [
+        f"the format of the dates in column {name} was read off the records: assumed public"
+        for name in features
+        if name not in skipped and any(_formats(frame[name]))
+    ]
     if public:
         assumed += [_of_target(target, frame[target])]
         assumed += [
             f"the bounds of column {name} were read off the records: assumed public"
             for name in features
-            if name not in skipped and _dated(frame[name])
+            if name not in skipped and len(_formats(frame[name])) == 1
         ]
     parts = [
         _HEAD.format(
@@ -105,18 +110,18 @@ def _feature(name: str, column: Any, public: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _dated(column: Any) -> bool:
-    """Whether a column holds dates that are written in one known way."""
+def _formats(column: Any) -> list[str | None]:
+    """The formats that all dates of a column have, `None` for ISO 8601; none for other columns."""
     from tacit.data.dates import formats_of
 
-    return kind_of(column) == "date" and len(formats_of(column)) == 1
+    return formats_of(column) if kind_of(column) == "date" else []
 
 
 def _date(column: Any, public: bool) -> list[str]:
-    from tacit.data.dates import formats_of, read_dates
+    from tacit.data.dates import read_dates
 
     lines = ['kind = "date"']
-    formats = formats_of(column)
+    formats = _formats(column)
     first = formats[0]
     if len(formats) > 1:
         others = " or ".join(f'"{each}"' for each in formats[1:])

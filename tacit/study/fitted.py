@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 from jaxtyping import Float
 
+from tacit.data.feature import Feature
 from tacit.data.formula import named_in
 from tacit.data.target import BinaryTarget, ClassTarget, NumericTarget
 from tacit.method.answer import Answer
@@ -49,6 +51,7 @@ def fitted_model(
     protection: str,
     *,
     seeded: bool = False,
+    taken: Mapping[str, Feature] = MappingProxyType({}),
 ) -> FittedModel | None:
     """The fitted model of a study; `None` if it is none that a file can hold.
 
@@ -62,6 +65,8 @@ def fitted_model(
         protection: guarantee of the run, in words.
         seeded: whether the noise can be drawn again from the study's seed, which a digest of the
             study would help to guess.
+        taken: declarations of the columns for which the study lets the records tell bounds, levels,
+            mean or deviation, with what they told, which the guarantee assumes to be public.
     """
     study = source.study
     if source.statistics or isinstance(study, RegressionStudy) or source.foreign:
@@ -81,7 +86,13 @@ def fitted_model(
         loss,
         tuple(names),
         np.asarray(solution, dtype=float),
-        replace(declared, target=None, site=None, assumptions=()),
+        replace(
+            declared,
+            features={**declared.features, **taken},
+            target=None,
+            site=None,
+            assumptions=(),
+        ),
         target,
         protection,
         digest,

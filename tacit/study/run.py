@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import tacit._engine.runner
 from tacit._engine.loop import Progress
 from tacit._engine.result import Result
 from tacit._engine.runner import Simulation
-from tacit.data.schema import Altered
+from tacit.data.schema import Altered, Feature
 from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
@@ -48,6 +48,7 @@ class Assembled:
         held_out: held-out records that no site has, if any.
         notes: other changes made to the data.
         altered: what preparation changed in the records (simulation only), if that is known.
+        taken: declarations of columns with what was taken from the records, assumed public.
     """
 
     source: Source
@@ -57,6 +58,7 @@ class Assembled:
     held_out: HeldOut | None
     notes: tuple[str, ...]
     altered: Altered | None = None
+    taken: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,7 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
         held_out=held,
         notes=prepared.notes,
         altered=prepared.altered,
+        taken=prepared.taken,
     )
 
 

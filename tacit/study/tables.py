@@ -171,16 +171,18 @@ def table(source: Source) -> pd.DataFrame:
         return load(source.folder / data.path, **options)
 
 
-def schema(source: Source, columns: list[str] | None = None) -> Schema:
+def schema(source: Source, columns: list[str] | None = None, *, patterns: bool = False) -> Schema:
     """What each column of a table becomes, according to a study file.
 
     Args:
         source: study file.
         columns: names of the table's columns, for patterns with `*`; none in a study of statistics.
+        patterns: whether a pattern stays, as if it were the name of a column: what follows from
+            declarations alone needs no table.
     """
     data = source.study.data
     return Schema(
-        features=_features(source, columns),
+        features=_features(source, columns, patterns),
         target=_target(source),
         site=site_column(source.study.partition),
         intercept=data.intercept and not source.statistics,
@@ -192,7 +194,7 @@ def schema(source: Source, columns: list[str] | None = None) -> Schema:
     )
 
 
-def _features(source: Source, columns: list[str] | None) -> dict[str, Feature]:
+def _features(source: Source, columns: list[str] | None, patterns: bool) -> dict[str, Feature]:
     data = source.study.data
     target = None if data.target is None else data.target.column
     reserved = {target, site_column(source.study.partition)}
@@ -200,7 +202,7 @@ def _features(source: Source, columns: list[str] | None) -> dict[str, Feature]:
     for name, declared in data.features.items():
         with source.section("data", "features", name):
             built = source.build("feature", declared.kind, FEATURES)(**plain(declared))
-            if "*" not in name:
+            if patterns or "*" not in name:
                 found[name] = built
                 continue
             if columns is None or source.statistics:

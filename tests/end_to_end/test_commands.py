@@ -256,6 +256,7 @@ def test_init_reads_what_a_german_excel_writes(tmp_path: Path) -> None:
     assert found["data"]["assumed"] == [
         "the decimal mark ',' was read off the records: assumed public",
         "the kinds of the columns were read off the records: assumed public",
+        "the format of the dates in column Aufnahme was read off the records: assumed public",
     ]
     assert "183" not in study.read_text("utf-8") and "auffällig" not in study.read_text("utf-8")
     told = invoke("init", data, "-o", study, "--force", "--decimal", ",", "--json")

@@ -103,11 +103,8 @@ def declared(
         manifest.features,
         manifest.classes,
         counts,
-        # about one's own records, so right for one's own guarantee
-        assumptions=(
-            _readable(counts_are_public(source, manifest.names)),
-            *(() if prepared is None else prepared.assumptions),
-        ),
+        # from the study alone, so that everybody computes the same guarantee
+        assumptions=_assumed(source, counts_are_public(source, manifest.names)),
     )
     own = None
     if prepared is not None:
@@ -224,12 +221,16 @@ def unfit_records(source: Source, data: Path) -> str:
     )
 
 
-def _readable(exactly: bool) -> str:
-    """What a site assumes about its file before it starts."""
+def _assumed(source: Source, exactly: bool) -> tuple[str, ...]:
+    """What every site assumes about its file before it starts, and about the records in it."""
+    from tacit.data.total import assumed
+    from tacit.study.tables import schema
+
     number = "as many records as declared" if exactly else "no more records than declared"
     return (
         "the owner's file can be read as a table with the declared columns, and has "
-        f"{number}; whether that is so is public"
+        f"{number}; whether that is so is public",
+        *assumed(replace(schema(source, patterns=True), site=None)),
     )
 
 

@@ -161,20 +161,22 @@ class Manifest(_Strict):
         privacy = self.source(Path()).study.privacy
         return privacy is not None and privacy.summed
 
-    def unsigned(self) -> list[str]:
-        """Members that have not signed, or whose signature or key for masks is not theirs."""
-        run, said = self.run, self._said
+    def unsigned(self, *, summed: bool | None = None) -> list[str]:
+        """Members that have not signed, or whose signature or key for masks is not theirs.
+
+        Args:
+            summed: whether keys for masks are needed, as in the property; if `None`, the study is
+                read for it.
+        """
+        said = self._said
         missing = {
             member.name
             for member in self.members
             if not verify(member.card, said, self.signatures.get(member.name, ""))
         }
-        if self.summed:
-            missing |= {
-                each.name
-                for each in self.agents
-                if offered(each.card, run, self.mask_keys.get(each.name, "")) is None
-            }
+        if self.summed if summed is None else summed:
+            given = self.offers()
+            missing |= {name for number, name in enumerate(self.names) if number not in given}
         return [member.name for member in self.members if member.name in missing]
 
     def offers(self) -> dict[int, bytes]:
@@ -307,16 +309,30 @@ def read_manifest(path: Path) -> Manifest:
     return parse_manifest(data, path.name)
 
 
-def parse_manifest(data: bytes, name: str = "the manifest") -> Manifest:
+def parse_manifest(data: bytes, name: str = "the manifest", *, studied: bool = True) -> Manifest:
     """Check the bytes of a manifest.
+
+    Args:
+        data: bytes of the file.
+        name: name of the file in messages.
+        studied: whether to check the study, too, for which parts of other packages that it names
+            must be here.
 
     Raises:
         ConfigError: as `read_manifest`.
     """
-    return _checked(toml.parse(data, name), name)
+    document = toml.parse(data, name)
+    return _checked(document, name) if studied else _members(document, name)
 
 
 def _checked(document: dict[str, Any], name: str) -> Manifest:
+    manifest = _members(document, name)
+    check_runnable(manifest, name)
+    return manifest
+
+
+def _members(document: dict[str, Any], name: str) -> Manifest:
+    """The manifest, with its members and all but its study checked."""
     if document.get("format") not in FORMATS:
         raise ConfigError(
             f"{name} has the format {document.get('format')!r}; this version of tacit reads "
@@ -341,6 +357,19 @@ def _checked(document: dict[str, Any], name: str) -> Manifest:
             raise ConfigError(
                 f"{name}: {times} members have the {what} {value!r}; give each its own"
             )
+    return manifest
+
+
+def check_runnable(manifest: Manifest, name: str = "the manifest") -> None:
+    """Refuse a study that cannot be run between the members.
+
+    Args:
+        manifest: the manifest.
+        name: name of the file in messages.
+
+    Raises:
+        ConfigError: such a study, or parts of other packages that are not installed or pinned here.
+    """
     source = manifest.source(Path())
     check_study(source, name)
     star = isinstance(source.study.network, CoordinatorSection)
@@ -356,7 +385,6 @@ def _checked(document: dict[str, Any], name: str) -> Manifest:
             raise ConfigError(
                 f"{name}: {member.name!r} has no address for others to dial; give one"
             )
-    return manifest
 
 
 def _entries(member: Member) -> list[str]:

@@ -51,6 +51,7 @@ from tacit.deploy.operate.results import Outcome, write
 from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, EnvironmentMismatch, RuntimeFailure
 from tacit.privacy.ledger import Ledger, read
+from tacit.privacy.ledger.extract import spent
 from tacit.study.fitted import fitted, fitted_model
 from tacit.study.networks import build_network
 
@@ -290,9 +291,15 @@ def _take_part(
     try:
         with watch, _metrics(options.metrics, watch):
             solution = party.run(transport)
-            spent = None
+            mine = total = None
             if account is not None:
-                spent = account.ledger.balance(account.owner, account.dataset).spent
+                total = account.ledger.balance(account.owner, account.dataset).spent
+                mine = spent(
+                    account.ledger.path,
+                    manifest.run.hex(),
+                    account.owner,
+                    run_.guarantee[number].delta,
+                )
             answer = None
             model = None
             if solution is not None:
@@ -308,7 +315,8 @@ def _take_part(
                 run=manifest.run.hex(),
                 member=keys.card.name,
                 rounds=party.rounds,
-                epsilon=spent,
+                epsilon=mine,
+                epsilon_of_account=total,
                 simulated=options.test_seed is not None,
                 round_seconds=progress.seconds or [],
                 refused=party.mailbox.counts["refused"],

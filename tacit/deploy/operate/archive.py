@@ -30,6 +30,14 @@ CONTEXT = b"tacit bundle 1\n"
 LARGEST = 1 << 28
 """Bytes of a bundle, at most."""
 
+_MOST, _DIRECTORY = 64, 1 << 14
+"""Files of a bundle and bytes of the directory of its archive, at most."""
+
+_END = struct.Struct("<4s4H2LH")
+"""End of a zip file without a comment."""
+
+_FORMATS = re.compile(r"tacit-bundle-\d{1,4}")
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -59,13 +67,16 @@ def unpacked(path: Path) -> dict[str, bytes]:
         path: path of the bundle.
 
     Raises:
-        ConfigError: there is no such file, or it is not a bundle.
+        ConfigError: there is no such file, it is not a bundle, or one of a later format.
         Tampered: a file is missing, added or changed, or a byte outside of the files.
     """
     data = _bytes(path)
+    _check_end(data)
     files: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(about.compress_size for about in archive.infolist()) > len(data):
+                raise Tampered("its files overlap")
             for about in archive.infolist():
                 _admit(about, files)
                 try:
@@ -78,13 +89,50 @@ def unpacked(path: Path) -> dict[str, bytes]:
         *(OSError, EOFError, RuntimeError, ValueError, OverflowError),
     ) as error:
         raise Tampered("the archive is damaged") from error
-    _check_digests(files)
+    _check_digests(files, path)
     if packed(files) != data:
         raise Tampered(
             "bytes outside of its files were changed, or another program packed it again; ask for "
             "the file as `tacit bundle` wrote it"
         )
     return files
+
+
+def document(files: Mapping[str, bytes], name: str) -> dict[str, Any]:
+    """A JSON file of a bundle, read as every reader would.
+
+    Args:
+        files: files of the bundle, by name.
+        name: name of the file.
+
+    Raises:
+        Tampered: it is missing, or is not one JSON object with every key once.
+    """
+    if name not in files:
+        raise Tampered(f"{name} is missing")
+    try:
+        found = json.loads(
+            files[name].decode(), object_pairs_hook=_unique, parse_constant=_no_number
+        )
+        json.dumps(found, ensure_ascii=False).encode()  # refuses half a character
+    # numbers of too many digits and text that is not UTF-8 are ValueErrors, too
+    except (ValueError, RecursionError) as error:
+        raise Tampered(f"{name} cannot be read") from error
+    if not isinstance(found, dict):
+        raise Tampered(f"{name} cannot be read")
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of a key that is there twice, readers take one or the other."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is not JSON")
 
 
 def digests(data: bytes) -> dict[str, Any]:
@@ -105,6 +153,17 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
+def _check_end(data: bytes) -> None:
+    """Refuse an archive of many files before its directory is read."""
+    try:
+        sign, _, _, _, count, size, _, comment = _END.unpack(data[-_END.size :])
+    except struct.error as error:
+        raise Tampered("the archive is damaged") from error
+    longer = data[-_END.size - 20 : -_END.size].startswith(b"PK\6\7")
+    if sign != b"PK\5\6" or comment or longer or count > _MOST or size > _DIRECTORY:
+        raise Tampered("the archive is cut off, or has more than `tacit bundle` writes")
+
+
 def _admit(about: zipfile.ZipInfo, files: Mapping[str, bytes]) -> None:
     """Refuse what no bundle has, before it is read."""
     stored = about.compress_type == zipfile.ZIP_STORED and about.file_size == about.compress_size
@@ -114,17 +173,19 @@ def _admit(about: zipfile.ZipInfo, files: Mapping[str, bytes]) -> None:
         raise Tampered(f"it holds {about.filename} twice")
 
 
-def _check_digests(files: Mapping[str, bytes]) -> None:
+def _check_digests(files: Mapping[str, bytes], path: Path) -> None:
     for name in (CONTENTS, SIGNATURE):
         if name not in files:
             raise Tampered(f"{name} is missing")
-    try:
-        contents = json.loads(files[CONTENTS])
-        listed, known = dict(contents["files"]), contents["format"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise Tampered(f"{CONTENTS} was changed") from error
-    if known != FORMAT:
-        raise Tampered(f"{CONTENTS} has the format {known!r}, and this version reads {FORMAT!r}")
+    contents = document(files, CONTENTS)
+    listed, known = contents.get("files"), contents.get("format")
+    if known != FORMAT and isinstance(known, str) and _FORMATS.fullmatch(known):
+        raise ConfigError(
+            f"{path} has the format {known!r}, and this version of tacit reads {FORMAT!r}; verify "
+            f"it with the version that wrote it ({contents.get('tacit')})"
+        )
+    if known != FORMAT or not isinstance(listed, dict):
+        raise Tampered(f"{CONTENTS} was changed")
     there = set(files) - {CONTENTS, SIGNATURE}
     if missing := sorted(set(listed) - there):
         raise Tampered(f"{', '.join(missing)} is missing")

@@ -7,6 +7,7 @@ signature over that list.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,17 +19,17 @@ from tacit.deploy.operate.finished import MANIFEST, Finished, read_finished
 from tacit.deploy.operate.report import REPORT, render_report
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.coefficients import CoefficientTable
-from tacit.privacy.ledger.extract import extract
+from tacit.privacy.ledger.extract import extract, spent
 from tacit.study.fitted import MODEL, NAME
 
-_README = """\
+README = """\
 This bundle shows what a run of tacit between sites guaranteed, as {name} has it.
 
   report.html         everything on one page; open it in a browser, offline
   guarantee.json      what is protected, from whom, at which epsilon and delta, and who proved it
   study.toml          what was computed
   manifest.toml       what all members agreed to and signed, the study included
-  ledger.json         what was charged to the privacy budget for every release of the run
+  ledger.json         what was charged to the privacy budget for this run, and for no other
   versions.json       versions of the software
   result.json         how the run ended
   all others          the answer, as it was released
@@ -40,6 +41,11 @@ Verify it, with the fingerprint that {name} told you over another channel:
 
   tacit verify FILE --fingerprint "XXXX XXXX ..."
 """
+"""Contents of `README.txt`, for the name of a member."""
+
+
+PRIVATE = ("round_seconds", "epsilon_of_account")
+"""What a member's `result.json` has for its owner alone."""
 
 
 def write_bundle(
@@ -113,19 +119,22 @@ def write_bundle(
 def _files(found: Finished, ledger: Path | None) -> dict[str, bytes]:
     """The files of a bundle: only those that were released or declared, by name."""
     charged: dict[str, bytes] = {}
+    # times of a machine are not released, nor what was spent on other runs
+    result = {key: each for key, each in found.result.items() if key not in PRIVATE}
     if found.guarantee is not None:
-        file = ledger or _ledger(found.folder)
-        charged["ledger.json"] = _json(extract(file, found.manifest.run.hex(), found.name))
+        file, of = ledger or _ledger(found.folder), found.manifest.run.hex()
+        charged["ledger.json"] = _json(extract(file, of, found.name))
+        # earlier versions kept the epsilon of all runs there
+        result["epsilon_spent"] = spent(file, of, found.name, found.guarantee.delta)
+    found = replace(found, result=result)
     run = found.laid_out()
     answer = found.answer(run)
     released = ["model.npz", f"{answer.kind}.csv"]
     released += [NAME] if isinstance(answer, CoefficientTable) else []
-    released += [MODEL] if (found.folder / MODEL).exists() else []
+    released += [MODEL] if found.predicts else []
     released += [] if found.guarantee is None else ["guarantee.json"]
-    # times of a machine are not released
-    result = {key: each for key, each in found.result.items() if key != "round_seconds"}
     files = charged | {
-        "README.txt": _README.format(name=found.name).encode(),
+        "README.txt": README.format(name=found.name).encode(),
         "study.toml": found.manifest.study.encode(),
         MANIFEST: found.manifest.toml().encode(),
         "result.json": _json(result),

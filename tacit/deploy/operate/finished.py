@@ -17,6 +17,7 @@ from tacit.deploy.files import why
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method.answer import Answer
 from tacit.privacy.guarantee import FORMAT, Guarantee
+from tacit.study.fitted import MODEL
 
 MANIFEST = "manifest.toml"
 """Copy of the agreed manifest, with all signatures."""
@@ -34,6 +35,7 @@ class Finished:
         guarantee: guarantee of this owner; `None` for a coordinator, or with simulated noise.
         solution: answer of the member, shape `(p,)`.
         versions: versions of tacit and the packages that computed it.
+        predicts: whether there is a `model.json`.
     """
 
     folder: Path
@@ -43,6 +45,7 @@ class Finished:
     guarantee: Guarantee | None
     solution: Float[np.ndarray, " p"]
     versions: dict[str, str]
+    predicts: bool
 
     @property
     def name(self) -> str:
@@ -115,7 +118,14 @@ def read_finished(state: Path) -> Finished:
     if number < len(manifest.agents) and result["noise"] == "secure":
         guarantee = parse_guarantee(_json(state / "guarantee.json"), manifest)
     return Finished(
-        state, manifest, number, result, guarantee, solution, _json(state / "versions.json")
+        folder=state,
+        manifest=manifest,
+        number=number,
+        result=result,
+        guarantee=guarantee,
+        solution=solution,
+        versions=_json(state / "versions.json"),
+        predicts=(state / MODEL).exists(),
     )
 
 

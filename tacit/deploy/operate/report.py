@@ -102,7 +102,7 @@ def report_data(found: Finished, run: Declared | None = None) -> ReportData:
         **answered(answer),
         mean_noise=mean,
         adversary=capital(adversary(worst)),
-        members=_members(found),
+        members=_members(found, run),
         agreement=_agreement(found),
         files=() if found.simulated or own is None else _covered(found, answer),
         environment=found.versions,
@@ -113,7 +113,7 @@ def report_data(found: Finished, run: Declared | None = None) -> ReportData:
 def _covered(found: Finished, answer: Answer) -> tuple[str, ...]:
     """Names of the files that follow from releases and declared numbers."""
     regression = (NAME,) if isinstance(answer, CoefficientTable) else ()
-    model = (MODEL,) if (found.folder / MODEL).exists() else ()
+    model = (MODEL,) if found.predicts else ()
     table = f"{answer.kind}.csv"
     return (table, "guarantee.json", *model, "model.npz", *regression, REPORT)
 
@@ -158,9 +158,10 @@ def _history(found: Finished, run: Declared) -> dict[str, list[Any]]:
     return {"round": at.tolist(), "epsilon": epsilon.max(axis=1).tolist()}
 
 
-def _members(found: Finished) -> list[dict[str, Any]]:
+def _members(found: Finished, run: Declared) -> list[dict[str, Any]]:
     """Who took part, and what this member knows of each."""
-    manifest, unsigned = found.manifest, set(found.manifest.unsigned())
+    manifest, privacy = found.manifest, run.source.study.privacy
+    unsigned = set(manifest.unsigned(summed=privacy is not None and privacy.summed))
     compared = found.result.get("compared")
     rows: list[dict[str, Any]] = []
     for member in manifest.members:
@@ -203,7 +204,7 @@ def _agreement(found: Finished) -> dict[str, Any]:
     if ended := found.result.get("ended"):
         facts["Ended"] = ended[:16].replace("T", " ") + " UTC"
     if (spent := found.result["epsilon_spent"]) is not None:
-        facts["Epsilon charged to the ledger"] = spent
+        facts["Epsilon charged to the ledger for this run"] = spent
     facts["Wait for a silent member"] = f"{found.manifest.patience:g} s, then " + (
         "go on without it" if found.manifest.silent == "skip" else "stop"
     )

@@ -31,8 +31,8 @@ class Outcome:
         names: names of the numbers in the solution.
         run: id of the run.
         rounds: number of rounds that were run.
-        epsilon: total epsilon spent according to the ledger; `None` for a member that released
-            nothing.
+        epsilon: epsilon of the releases of this run that the ledger was charged for; `None` for a
+            member that released nothing.
         simulated: whether the noise came from a seed and protects nobody.
         round_seconds: duration of each round of this process, in seconds.
         refused: number of refused messages.
@@ -42,6 +42,8 @@ class Outcome:
         answer: interpretation of the solution; `None` without one.
         regression: the fitted regression, if the study fits one.
         model: the fitted model, if a file can hold it.
+        epsilon_of_account: epsilon of everything that the same budget was charged for, in this and
+            all other runs; for the owner alone, and in no bundle.
     """
 
     solution: np.ndarray | None
@@ -58,6 +60,7 @@ class Outcome:
     answer: Answer | None = None
     regression: FittedRegression | None = None
     model: FittedModel | None = None
+    epsilon_of_account: float | None = None
 
     def document(self) -> dict[str, Any]:
         """The result in the form of `result.json`."""
@@ -70,6 +73,7 @@ class Outcome:
             "rounds": self.rounds,
             "noise": "simulated: protects nobody" if self.simulated else "secure",
             "epsilon_spent": self.epsilon,
+            "epsilon_of_account": self.epsilon_of_account,
             "refused_messages": self.refused,
             "absences": [
                 {
@@ -100,25 +104,46 @@ def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
         file = io.BytesIO()
         np.savez(file, solution=outcome.solution, names=np.array(outcome.names))
         write_bytes(folder / "model.npz", file.getvalue())
+    for name, text in answer_files(outcome).items():
+        write_text(folder / name, text)
+    if guarantee is not None:
+        write_json(folder / "guarantee.json", guarantee_document(guarantee, outcome.run))
+    write_json(folder / "result.json", outcome.document())
+
+
+def answer_files(outcome: Outcome) -> dict[str, str]:
+    """What the solution says, as the texts of files by name: a table, and what predicts by it.
+
+    Args:
+        outcome: what the member holds.
+    """
+    files: dict[str, str] = {}
+    if outcome.solution is not None:
         if outcome.answer is None or isinstance(outcome.answer, Minimiser):
             text = io.StringIO()
             writer = csv.writer(text)
             writer.writerow(["parameter", "value"])
             values = map(repr, outcome.solution.tolist())
             writer.writerows(zip(map(cell, outcome.names), values, strict=True))
-            write_text(folder / "coefficients.csv", text.getvalue())
+            files["coefficients.csv"] = text.getvalue()
         else:
-            table = safe(outcome.answer.frame()).to_csv(index=False)
-            write_text(folder / f"{outcome.answer.kind}.csv", table)
+            files[f"{outcome.answer.kind}.csv"] = safe(outcome.answer.frame()).to_csv(index=False)
     if outcome.regression is not None:
-        write_text(folder / NAME, outcome.regression.to_json() + "\n")
+        files[NAME] = outcome.regression.to_json() + "\n"
     if outcome.model is not None:
-        write_text(folder / MODEL, outcome.model.to_json() + "\n")
-    if guarantee is not None:
-        document: dict[str, Any] = {"format": "tacit-site-guarantee-1", "run": outcome.run}
-        document |= {"sentence": guarantee.sentence()} | _plain(asdict(guarantee))
-        write_json(folder / "guarantee.json", document)
-    write_json(folder / "result.json", outcome.document())
+        files[MODEL] = outcome.model.to_json() + "\n"
+    return files
+
+
+def guarantee_document(guarantee: Guarantee, run: str) -> dict[str, Any]:
+    """A guarantee in the form of `guarantee.json`.
+
+    Args:
+        guarantee: guarantee of an owner.
+        run: id of the run.
+    """
+    document: dict[str, Any] = {"format": "tacit-site-guarantee-1", "run": run}
+    return document | {"sentence": guarantee.sentence()} | _plain(asdict(guarantee))
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import jax
-
-from tacit import __version__
-from tacit.deploy.agreement.declared import check_secure, declared
-from tacit.deploy.agreement.manifest import Manifest, Member, parse_manifest
-from tacit.deploy.identity.keys import Card, fits, verify
-from tacit.deploy.operate.archive import CONTENTS, CONTEXT, SIGNATURE, Tampered, unpacked
+from tacit.deploy.agreement.manifest import Manifest, Member
+from tacit.deploy.files import write_text
+from tacit.deploy.identity.keys import Card
+from tacit.deploy.operate.archive import CONTENTS, SIGNATURE, Tampered, document, unpacked
 from tacit.deploy.operate.finished import MANIFEST, parse_guarantee
+from tacit.deploy.operate.recompute import MODEL_FILE, NotRecomputed, Rerun, shown
 from tacit.deploy.operate.report import REPORT
+from tacit.deploy.operate.signed import (
+    check_agreement,
+    check_signature,
+    is_version,
+    read_agreed,
+    read_list,
+    strangers,
+)
 from tacit.errors import LedgerDamaged, TacitError
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger.extract import read_extract
-from tacit.privacy.ledger.spending import GRID_ERROR, SLACK, Spending
-from tacit.privacy.tally import Tally
+from tacit.privacy.ledger.extract import cost, read_extract
+from tacit.privacy.ledger.spending import GRID_ERROR
+from tacit.study.fitted import MODEL
 
 _COMMON = {
-    "README.txt",
-    "study.toml",
-    MANIFEST,
-    "result.json",
-    "versions.json",
-    REPORT,
-    "model.npz",
+    *("README.txt", "study.toml", MANIFEST, "result.json", "versions.json", REPORT, MODEL_FILE),
+    *(CONTENTS, SIGNATURE),
 }
 _OF_A_SITE = {"guarantee.json", "ledger.json"}
+
+
+class Verdict(StrEnum):
+    """What a verification found."""
+
+    VERIFIED = "verified"
+    NOT_RECOMPUTED = "not recomputed"
+    TAMPERED = "tampered"
 
 
 @dataclass(frozen=True)
@@ -42,18 +52,22 @@ class Verified:
 
     Attributes:
         path: path of the bundle.
-        sound: whether everything holds.
-        problem: first problem found; empty if sound.
+        verdict: "verified" if everything holds; "tampered" if something does not; "not recomputed"
+            if signatures and digests hold, and what the bundle says could not be computed again,
+            so that it is its signer's word.
+        problem: first problem found; empty if verified.
         checked: checks that passed, as sentences.
         open: what a bundle alone cannot show, as sentences.
         member: name of the member that signed it; empty if that is not known.
         fingerprint: fingerprint of its card.
         run: id of the run.
-        guarantee: guarantee of the owner; `None` for a coordinator, or if not sound.
+        guarantee: guarantee of the owner, computed again from the manifest; `None` for a
+            coordinator, or if not verified.
+        page: report of the run, rendered again from the other files; empty if not verified.
     """
 
     path: Path
-    sound: bool
+    verdict: Verdict
     problem: str
     checked: tuple[str, ...]
     open: tuple[str, ...] = ()
@@ -61,6 +75,23 @@ class Verified:
     fingerprint: str = ""
     run: str = ""
     guarantee: Guarantee | None = None
+    page: str = field(default="", repr=False)
+
+    @property
+    def sound(self) -> bool:
+        """Whether everything holds."""
+        return self.verdict is Verdict.VERIFIED
+
+    def write_report(self, path: Path) -> None:
+        """Write the report that was rendered here; an older file is replaced.
+
+        Args:
+            path: path of the page.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        write_text(path, self.page)
 
 
 def verify_bundle(
@@ -88,7 +119,7 @@ def verify_bundle(
         checked.append(f"{len(files)} files, each with the digest in the list, and no byte besides")
         return _verified(path, files, checked, fingerprint, card, manifest)
     except (Tampered, LedgerDamaged) as error:
-        return Verified(path, False, str(error), tuple(checked))
+        return Verified(path, Verdict.TAMPERED, str(error), tuple(checked))
 
 
 def _verified(
@@ -99,114 +130,59 @@ def _verified(
     card: Card | None,
     known: Manifest | None,
 ) -> Verified:
-    contents = _json(files, CONTENTS)
-    agreed = _manifest(files)
-    signer = next((m for m in agreed.members if m.name == contents.get("member")), None)
+    contents, agreed = read_list(files), read_agreed(files)
+    signer = next((m for m in agreed.members if m.name == contents["member"]), None)
     if signer is None:
         raise Tampered(f"the signer takes no part in the run of {MANIFEST}")
-    _check_signature(files, signer, fingerprint, card, known)
+    check_signature(files, signer, fingerprint, card, known)
     told = signer.card.fingerprint()
     checked.append(f"signed by {signer.name}, whose card has the fingerprint {told}")
-    _check_agreement(files, contents, agreed, known)
+    site = signer is not agreed.coordinator
+    if missing := sorted((_COMMON | (_OF_A_SITE if site else set())) - set(files)):
+        raise Tampered(f"{', '.join(missing)} is missing")
+    check_agreement(files, contents, agreed, known)
     checked.append(
         f"run {agreed.run.hex()[:12]}: all {len(agreed.members)} members signed the manifest, and "
         "with it the study"
     )
-    open_: list[str] = []
-    if fingerprint is None and card is None and known is None:
-        open_.append(
-            f"Whether the signer is the {signer.name} that you know: compare the fingerprint with "
-            "its owner over another channel, or give it with --fingerprint"
-        )
-    _check_kind(files, agreed, signer)
-    guarantee = None
-    if signer is not agreed.coordinator:
-        guarantee = _guarantee(files, agreed, signer)
-        checked.append(_recomputed(agreed, guarantee, open_))
-        checked.append(_charged(files, agreed, guarantee, open_))
-    open_.append("Whether the assumptions of the guarantee hold; report.html lists them")
+    open_ = strangers(agreed, signer, known, fingerprint is not None or card is not None)
+    stated = _stated(files, agreed, signer) if site else None
+    if stated is not None:
+        checked.append(_charged(files, agreed, stated, open_))
+    again, page, problem = None, "", ""
+    try:
+        again, page = _recomputed(files, contents, agreed, signer, stated, checked, open_)
+    except NotRecomputed as error:
+        problem = str(error)
+        if stated is not None:
+            open_.append(
+                f"The guarantee: {shown(stated)} is what the signer says, and its conditions, the "
+                "report and the answer are its word as well"
+            )
+    open_.append(
+        f"What happened on the signer's machine is its word: the numbers in {MODEL_FILE}, what the "
+        "ledger was charged, when the run ended and was bundled, and with which versions"
+    )
+    if again is not None:
+        open_.append("Whether the assumptions of the guarantee hold, which are listed below")
     return Verified(
         path,
-        True,
-        "",
+        Verdict.NOT_RECOMPUTED if problem else Verdict.VERIFIED,
+        problem,
         tuple(checked),
         tuple(open_),
         signer.name,
         told,
         agreed.run.hex(),
-        guarantee,
+        again,
+        page,
     )
 
 
-def _manifest(files: Mapping[str, bytes]) -> Manifest:
-    if MANIFEST not in files:
-        raise Tampered(f"{MANIFEST} is missing")
+def _stated(files: Mapping[str, bytes], agreed: Manifest, signer: Member) -> Guarantee:
+    """The guarantee that the signer states."""
     try:
-        return parse_manifest(files[MANIFEST], MANIFEST)
-    except TacitError as error:
-        raise Tampered(f"{MANIFEST} cannot be read: {error}") from error
-
-
-def _check_signature(
-    files: Mapping[str, bytes],
-    signer: Member,
-    fingerprint: str | None,
-    card: Card | None,
-    known: Manifest | None,
-) -> None:
-    """Refuse a signature that is not the signer's, and a signer that is not the expected one."""
-    try:
-        signature = files[SIGNATURE].decode("ascii")
-    except UnicodeDecodeError as error:
-        raise Tampered(f"{SIGNATURE} is not a signature") from error
-    if not signature.endswith("\n") or not verify(
-        signer.card, CONTEXT + files[CONTENTS], signature[:-1]
-    ):
-        raise Tampered(
-            f"the signature is not that of {signer.name!r} in {MANIFEST}: another key signed, or "
-            f"{CONTENTS} was changed"
-        )
-    own = signer.card.fingerprint()
-    wrong = fingerprint is not None and not fits(fingerprint, own)
-    if wrong or (card is not None and card.fingerprint() != own):
-        raise Tampered(
-            f"it is signed by {signer.name!r} with the fingerprint {own}, and you expect "
-            f"{fingerprint or (card and card.fingerprint())}: another signed it, or the two cards "
-            "are of different dates"
-        )
-    if known is not None and signer.card not in [each.card for each in known.members]:
-        raise Tampered(f"{signer.name!r} with the fingerprint {own} is not in your manifest")
-
-
-def _check_agreement(
-    files: Mapping[str, bytes],
-    contents: dict[str, Any],
-    agreed: Manifest,
-    known: Manifest | None,
-) -> None:
-    run = agreed.run.hex()
-    if known is not None and known.run != agreed.run:
-        raise Tampered(
-            f"it is about run {run[:12]}, and your manifest is of {known.run.hex()[:12]}"
-        )
-    if missing := agreed.unsigned():
-        raise Tampered(f"{MANIFEST} is not signed by {', '.join(missing)}")
-    if files.get("study.toml") != agreed.study.encode():
-        raise Tampered(f"study.toml is another study than {MANIFEST} has")
-    if {contents.get("run"), _json(files, "result.json").get("run")} != {run}:
-        raise Tampered(f"{CONTENTS} or result.json is about another run than {MANIFEST}")
-
-
-def _check_kind(files: Mapping[str, bytes], agreed: Manifest, signer: Member) -> None:
-    """Refuse a bundle without a file that every bundle has."""
-    needed = _COMMON | (set() if signer is agreed.coordinator else _OF_A_SITE)
-    if missing := sorted(needed - set(files)):
-        raise Tampered(f"{', '.join(missing)} is missing")
-
-
-def _guarantee(files: Mapping[str, bytes], agreed: Manifest, signer: Member) -> Guarantee:
-    try:
-        guarantee = parse_guarantee(_json(files, "guarantee.json"), agreed)
+        guarantee = parse_guarantee(document(files, "guarantee.json"), agreed)
     except TacitError as error:
         raise Tampered(str(error)) from error
     if guarantee.owner != signer.name:
@@ -216,74 +192,96 @@ def _guarantee(files: Mapping[str, bytes], agreed: Manifest, signer: Member) -> 
     return guarantee
 
 
-def _recomputed(agreed: Manifest, guarantee: Guarantee, open_: list[str]) -> str:
-    """Compute the guarantee again from the manifest."""
-    stated = f"epsilon {rounded_up(guarantee.epsilon)} at delta {rounded_up(guarantee.delta)}"
-    try:
-        with jax.enable_x64(True):
-            run = declared(agreed)
-            check_secure(run)
-            again = run.guarantee[agreed.number(guarantee.owner)]
-    except TacitError as error:
-        open_.append(f"Whether the guarantee follows from the manifest: {error}")
-        return f"the guarantee is stated: {stated}"
-    same = (again.delta, again.neighbours, again.releases, again.status) == (
-        guarantee.delta,
-        guarantee.neighbours,
-        guarantee.releases,
-        guarantee.status,
-    )
-    if not same or again.epsilon > guarantee.epsilon * (1.0 + GRID_ERROR):
-        raise Tampered(
-            f"the guarantee does not follow from the manifest: {stated}, and tacit {__version__} "
-            f"computes epsilon {rounded_up(again.epsilon)} at delta {rounded_up(again.delta)}"
+def _recomputed(
+    files: Mapping[str, bytes],
+    contents: dict[str, Any],
+    agreed: Manifest,
+    signer: Member,
+    stated: Guarantee | None,
+    checked: list[str],
+    open_: list[str],
+) -> tuple[Guarantee | None, str]:
+    """The guarantee and the report, computed again.
+
+    Raises:
+        NotRecomputed: they cannot be, or differ from those of another version of tacit.
+    """
+    versions = document(files, "versions.json")
+    if not all(map(is_version, (*versions.values(), versions.get("tacit")))):
+        raise Tampered("versions.json is not what a member of a run writes")
+    rerun = Rerun.of(agreed, [versions["tacit"], contents["tacit"]])
+    privacy = rerun.run.source.study.privacy
+    if missing := agreed.unsigned(summed=privacy is not None and privacy.summed):
+        raise Tampered(f"{MANIFEST} has no key for masks of {', '.join(missing)}")
+    again = None
+    if stated is not None:
+        again = rerun.guarantee(stated, document(files, "guarantee.json"))
+        checked.append(
+            f"the guarantee follows from the manifest, with all its conditions: {shown(again)}, "
+            "computed again"
         )
-    return f"the guarantee follows from the manifest: {stated}, computed again"
+    rerun.check_words(files, signer.name)
+    answers = rerun.answer(files)
+    expected = _COMMON | (_OF_A_SITE if stated is not None else set()) | set(answers)
+    if added := sorted(set(files) - expected):
+        raise rerun.differs(f"`tacit bundle` writes no {', '.join(added)} for this run")
+    checked.append(f"{', '.join(answers)}: what {MODEL_FILE} says, in numbers of this study")
+    predicts = MODEL in answers
+    page = rerun.page(files, signer.name, stated, predicts=predicts)
+    if rerun.shows(page, files[REPORT]):
+        checked.append(f"{REPORT} is the page that tacit makes of the other files")
+    else:
+        open_.append(
+            f"Whether {REPORT} shows what the other files say: it is not the page that is made of "
+            "them here. Do not rely on it, and write that page with --report"
+        )
+    if again != stated:  # in the last digits of epsilon
+        page = rerun.page(files, signer.name, again, predicts=predicts)
+    return again, page
 
 
 def _charged(
     files: Mapping[str, bytes], agreed: Manifest, guarantee: Guarantee, open_: list[str]
 ) -> str:
     """Add up what the ledger was charged for the run."""
-    found = read_extract(_json(files, "ledger.json"), agreed.run.hex(), guarantee.owner)
+    found = read_extract(document(files, "ledger.json"), agreed.run.hex(), guarantee.owner)
     count = len(found.events)
     if count > guarantee.releases:
         raise Tampered(
             f"the ledger has {count:,} releases of this run, and the guarantee is for "
             f"{guarantee.releases:,}"
         )
-    spending = Spending()
-    spending.add(Tally.of(found.events))
-    spent = spending.epsilon(guarantee.delta)
-    slack = SLACK if spending.is_exact(guarantee.delta) else GRID_ERROR
-    if not spent <= guarantee.epsilon * (1.0 + slack):
+    if found.neighbours != {guarantee.neighbours}:
+        raise Tampered(
+            f"the ledger's releases are charged for neighbours of another kind "
+            f"({', '.join(sorted(found.neighbours))}) than the guarantee is about "
+            f"({guarantee.neighbours})"
+        )
+    try:
+        spent = cost(found.events, guarantee.delta)
+    # events of numbers that no accountant takes
+    except (TacitError, ArithmeticError, ValueError) as error:
+        raise Tampered("the ledger's releases cannot be added up") from error
+    if not spent <= guarantee.epsilon * (1.0 + GRID_ERROR):
         raise Tampered(
             f"the ledger's releases cost epsilon {rounded_up(spent)}, and the guarantee states "
             f"{rounded_up(guarantee.epsilon)}"
         )
-    if not found.whole:
-        open_.append(
-            "Whether the ledger has other releases of this run: it is charged for other runs too, "
-            "and only entries about this one are here; `tacit ledger verify` checks all of them"
-        )
-    whole = "the whole ledger" if found.whole else "an extract"
+    said = document(files, "result.json").get("epsilon_spent")
+    if not isinstance(said, float) or not math.isclose(said, spent, rel_tol=GRID_ERROR):
+        raise Tampered("result.json states another epsilon than the ledger's releases cost")
     times = "1 release" if count == 1 else f"{count:,} releases"
-    return (
-        f"{whole}: {found.entries:,} entries, {times} from {_when(found.first)} to "
-        f"{_when(found.last)}, which cost no more than the guarantee"
+    told = (
+        f"ledger: {times} of this run from {_when(found.first)} to {_when(found.last)}, which cost "
+        "no more than the guarantee"
     )
-
-
-def _json(files: Mapping[str, bytes], name: str) -> dict[str, Any]:
-    if name not in files:
-        raise Tampered(f"{name} is missing")
-    try:
-        found = json.loads(files[name])
-    except ValueError as error:
-        raise Tampered(f"{name} cannot be read") from error
-    if not isinstance(found, dict):
-        raise Tampered(f"{name} cannot be read")
-    return found
+    if found.alone:
+        return f"{told}; {found.entries:,} entries follow from each other, and hold no other run"
+    open_.append(
+        "Whether the ledger has other releases of this run: it is charged for other runs, too, and "
+        "the bundle has only what is about this one; `tacit ledger verify` checks all of it"
+    )
+    return told
 
 
 def _when(time: str) -> str:

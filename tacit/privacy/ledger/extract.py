@@ -1,30 +1,47 @@
-"""The part of a ledger that is about one run, for whoever has to check it and nothing else.
+"""What a ledger was charged for one run of an owner, and nothing else of it.
 
-An extract holds entries with their hashes, so that none can be changed. If the ledger is of this
-run alone, the extract is the whole chain, and none can be left out either; otherwise it has the
-ledger's first entry, the owner's budgets and the releases of the run.
+An extract leaves its owner's machine, so it says nothing of other studies, datasets or owners: not
+when they were charged, for what, or that they exist. From a ledger that was kept for this run alone
+it is the whole chain of entries, with their hashes. From any other it lists the releases of the run
+without their numbers and hashes: these tell how many entries lie between them, and a hash tells
+whoever guesses the entry before it that the guess is right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import LedgerDamaged, LedgerError
+from tacit.errors import LedgerDamaged, LedgerError, TacitError
 from tacit.privacy.event import Event
 from tacit.privacy.ledger import store
 from tacit.privacy.ledger.book import Book
-from tacit.privacy.ledger.chain import Entry, Mark, checked, parsed
+from tacit.privacy.ledger.chain import Entry, Mark, checked
 from tacit.privacy.ledger.encoding import canonical, event_from_json
+from tacit.privacy.ledger.spending import Spending
+from tacit.privacy.tally import Tally
 
 FORMAT = "tacit-ledger-extract-1"
 
+_UNREADABLE = "the extract of the ledger cannot be read"
+
+_PLACE = ("round", "phase", "step")
+
+_RELEASE = (*_PLACE, "neighbours", "event")
+"""What an extract has of a release in a ledger of several runs, beside its time."""
+
+_ABOUT = ("format", "run", "owner", "dataset", "alone")
+
+_OWNERLESS = ("created", "writer", "acknowledged", "delivered")
+"""Kinds of entries that name no owner, and in a ledger of one run are about this run."""
+
 
 def extract(path: str | Path, run: str, owner: str) -> dict[str, Any]:
-    """The entries of a ledger about one run of an owner, as a JSON document.
+    """What a ledger was charged for one run of an owner, as a JSON document.
 
     Args:
         path: path of the ledger file.
@@ -37,9 +54,7 @@ def extract(path: str | Path, run: str, owner: str) -> dict[str, Any]:
         LedgerDamaged: the file or an entry is broken.
     """
     path = Path(path)
-    with closing(store.connect(path, write=False)) as file, store.reported(path):
-        file.execute("BEGIN")
-        entries = list(store.entries(file))
+    entries = list(_entries(path))
     own = [entry for entry, _ in entries if _releases(entry, run, owner)]
     if not own:
         raise LedgerError(
@@ -47,21 +62,44 @@ def extract(path: str | Path, run: str, owner: str) -> dict[str, Any]:
             "was charged to"
         )
     dataset = own[0].what["dataset"]
-    alone = all(entry.what.get("run", run) == run for entry, _ in entries)
-    kept = [
-        (entry, mark)
-        for entry, mark in entries
-        if alone or entry.kind == "created" or _about(entry, run, owner, dataset)
+    found = {"format": FORMAT, "run": run, "owner": owner, "dataset": dataset}
+    if _alone([entry for entry, _ in entries], run, owner, dataset):
+        chain = [{"body": entry.body, "hash": mark.hash} for entry, mark in entries]
+        return {**found, "alone": True, "last_entry": vars(entries[-1][1]), "entries": chain}
+    releases = [
+        {"time": entry.time, **{key: entry.what[key] for key in _RELEASE}}
+        for entry in own
+        if entry.what["dataset"] == dataset
     ]
-    return {
-        "format": FORMAT,
-        "run": run,
-        "owner": owner,
-        "dataset": dataset,
-        "whole": alone,
-        "last_entry": vars(entries[-1][1]),
-        "entries": [{"body": entry.body, "hash": mark.hash} for entry, mark in kept],
-    }
+    return {**found, "alone": False, "releases": releases}
+
+
+def spent(path: str | Path, run: str, owner: str, delta: float) -> float:
+    """Epsilon of the releases of one run that a ledger was charged for; 0 for none.
+
+    Args:
+        path: path of the ledger file.
+        run: id of the run.
+        owner: owner of the releases.
+        delta: delta at which epsilon is counted.
+
+    Raises:
+        LedgerError: as for `extract`, but for a run without releases.
+    """
+    entries = (entry for entry, _ in _entries(Path(path)) if _releases(entry, run, owner))
+    return cost([event_from_json(entry.what["event"]) for entry in entries], delta)
+
+
+def cost(events: Sequence[Event], delta: float) -> float:
+    """Epsilon of these events alone, as a ledger adds them up.
+
+    Args:
+        events: the events.
+        delta: delta at which epsilon is counted.
+    """
+    spending = Spending()
+    spending.add(Tally.of(events))
+    return spending.epsilon(delta)
 
 
 @dataclass(frozen=True)
@@ -70,14 +108,16 @@ class Extract:
 
     Attributes:
         events: cost of every release of the run.
-        whole: whether it is the whole ledger, from which nothing was left out.
-        entries: number of entries.
+        neighbours: what their epsilons are about.
+        alone: whether it is the chain of a ledger that holds this run alone.
+        entries: number of entries in it.
         first: time of the first release, UTC.
         last: time of the last release, UTC.
     """
 
     events: tuple[Event, ...]
-    whole: bool
+    neighbours: frozenset[str]
+    alone: bool
     entries: int
     first: str
     last: str
@@ -98,70 +138,82 @@ def read_extract(document: dict[str, Any], run: str, owner: str) -> Extract:
     try:
         if document["format"] != FORMAT or (document["run"], document["owner"]) != (run, owner):
             raise LedgerDamaged("the extract of the ledger is about another run or owner")
-        rows = [
-            (int(each["body"]["sequence"]), canonical(each["body"]), str(each["hash"]))
-            for each in document["entries"]
-        ]
-        dataset, last = str(document["dataset"]), Mark(**document["last_entry"])
-        whole = bool(document["whole"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise LedgerDamaged("the extract of the ledger cannot be read") from error
-    entries = _chain(rows, last) if whole else _parts(rows)
-    own: list[Entry] = []
-    for entry in entries:
-        if _releases(entry, run, owner) and entry.what.get("dataset") == dataset:
-            own.append(entry)
-        elif not (entry.kind == "created" or whole or _about(entry, run, owner, dataset)):
-            raise LedgerDamaged(f"entry {entry.sequence} is about something else")
-    places = [tuple(e.what.get(key) for key in ("round", "phase", "step")) for e in own]
-    if len(set(places)) < len(places):
-        raise LedgerDamaged("the extract of the ledger has two charges for one release")
-    if not own:
+        dataset = document["dataset"]
+        if document["alone"] is True:
+            _check_keys(document, {*_ABOUT, "last_entry", "entries"})
+            entries = _chain(document["entries"], Mark(**document["last_entry"]))
+            if not _alone(entries, run, owner, dataset):
+                raise LedgerDamaged("the extract of the ledger has entries about something else")
+            count = len(entries)
+            rows = [{"time": e.time, **e.what} for e in entries if e.kind == "release"]
+        else:
+            _check_keys(document, {*_ABOUT, "releases"})
+            rows = document["releases"]
+            for row in rows:
+                _check_keys(row, {"time", *_RELEASE})
+            count = len(rows)
+        places = {tuple(row[key] for key in _PLACE) for row in rows}
+        events = tuple(event_from_json(row["event"]) for row in rows)
+        neighbours = frozenset(row["neighbours"] for row in rows)
+        times = [row["time"] for row in rows]
+        for time in times:
+            datetime.fromisoformat(time)
+    except LedgerDamaged:
+        raise
+    # whatever else a document may hold in the place of an entry
+    except (
+        *(TacitError, KeyError, TypeError, ValueError, AttributeError),
+        *(ArithmeticError, RecursionError),
+    ) as error:
+        raise LedgerDamaged(_UNREADABLE) from error
+    if not rows:
         raise LedgerDamaged("the extract of the ledger has no release of this run")
-    try:
-        events = tuple(event_from_json(entry.what["event"]) for entry in own)
-    except (KeyError, LedgerError) as error:
-        raise LedgerDamaged(f"an entry of the ledger names no known event: {error}") from error
-    return Extract(events, whole, len(entries), own[0].time, own[-1].time)
+    if len(places) < len(rows):
+        raise LedgerDamaged("the extract of the ledger has two charges for one release")
+    return Extract(events, neighbours, document["alone"] is True, count, times[0], times[-1])
 
 
-def _chain(rows: Sequence[tuple[int, str, str]], last: Mark) -> list[Entry]:
+def _check_keys(found: dict[str, Any], known: set[str]) -> None:
+    """Refuse what an extract does not hold: it could be about anything."""
+    if found.keys() != known:
+        raise ValueError("other keys")
+
+
+def _entries(path: Path) -> Iterator[tuple[Entry, Mark]]:
+    with closing(store.connect(path, write=False)) as file, store.reported(path):
+        file.execute("BEGIN")
+        yield from store.entries(file)
+
+
+def _chain(entries: Sequence[Any], last: Mark) -> list[Entry]:
     """The entries of a whole ledger, whose budgets were kept."""
-    book, entries = Book(), []
+    rows = [
+        (int(each["body"]["sequence"]), canonical(each["body"]), str(each["hash"]))
+        for each in entries
+    ]
+    book, found = Book(), []
     for entry, mark in checked(rows):
         book.enter(entry, mark)
-        entries.append(entry)
+        found.append(entry)
     if book.head != last:
         raise LedgerDamaged("the last entries of the ledger are missing")
     for account in book.accounts.values():
         if account.exceeded():
             raise LedgerDamaged(f"the budget of owner {account.owner!r} is exceeded")
-    return entries
+    return found
 
 
-def _parts(rows: Sequence[tuple[int, str, str]]) -> list[Entry]:
-    """Some entries of a ledger; those that follow each other have to be linked."""
-    entries: list[Entry] = []
-    before: Mark | None = None
-    for sequence, text, stored in rows:
-        entry = parsed(sequence, text, stored)
-        if before is not None and sequence <= before.sequence:
-            raise LedgerDamaged(f"entry {sequence} is out of place")
-        adjacent = before is not None and sequence == before.sequence + 1
-        if before is not None and adjacent and entry.previous != before.hash:
-            raise LedgerDamaged(f"entry {sequence} does not follow from the entry before it")
-        before = entry.mark
-        entries.append(entry)
-    return entries
+def _alone(entries: Sequence[Entry], run: str, owner: str, dataset: str) -> bool:
+    """Whether entries are about one run only, with the one budget that it was charged to."""
+    budgets = [entry.what for entry in entries if entry.kind == "budget"]
+    charged = [(each.get("owner"), each.get("dataset")) for each in budgets]
+    return charged == [(owner, dataset)] and all(
+        entry.kind in (*_OWNERLESS, "budget")
+        or (_releases(entry, run, owner) and entry.what.get("dataset") == dataset)
+        for entry in entries
+    )
 
 
 def _releases(entry: Entry, run: str, owner: str) -> bool:
     what = entry.what
     return entry.kind == "release" and (what.get("run"), what.get("owner")) == (run, owner)
-
-
-def _about(entry: Entry, run: str, owner: str, dataset: str) -> bool:
-    """Whether an entry is a release of the run, or a budget that it was charged to."""
-    budget = entry.kind == "budget"
-    budget &= (entry.what.get("owner"), entry.what.get("dataset")) == (owner, dataset)
-    return budget or _releases(entry, run, owner)

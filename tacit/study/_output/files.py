@@ -223,6 +223,7 @@ def _fitted(outcome: Outcome) -> FittedModel | None:
         result.solution,
         str(result.guarantee),
         seeded=seed_is_declared(outcome),
+        taken=outcome.assembled.taken,
     )
 
 

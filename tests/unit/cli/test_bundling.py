@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
+from tacit.deploy.agreement import manifest
+from tacit.deploy.operate.archive import unpacked
+from tacit.errors import ConfigError
 from tests.finished import Ended, ended
 
 
@@ -35,30 +39,53 @@ def bundle(finished: Ended) -> Path:
 
 def test_a_bundle_is_verified(finished: Ended, bundle: Path) -> None:
     said = invoke("verify", bundle, "--fingerprint", finished.keys.card.fingerprint())
-    assert f"{bundle}: sound" in said
+    assert f"{bundle}: verified" in said
     assert "ok      signed by north" in said
     assert "open    Whether the assumptions of the guarantee hold" in said
+    assert "knows all other records. Status: proved" in said
     assert "this is a certificate" in said
     (bundle.parent / "run.toml").write_text(finished.manifest.toml(), encoding="utf-8")
     card = finished.keys.folder / "card.toml"
     known = ["--card", card, "--manifest", bundle.parent / "run.toml"]
     found = json.loads(invoke("verify", bundle, *known, "--json"))
-    assert (found["sound"], found["member"], found["problem"]) == (True, "north", "")
+    assert (found["verdict"], found["member"], found["problem"]) == ("verified", "north", "")
     assert found["guarantee"]["epsilon"] == pytest.approx(4.0)
 
 
 def test_what_is_wrong_is_one_line_and_an_exit_code(bundle: Path, tmp_path: Path) -> None:
     said = invoke("verify", bundle, "--fingerprint", "ABCD EFGH", code=1)
-    assert ": NOT SOUND" in said
-    assert "broken  it is signed by 'north'" in said
+    assert ": TAMPERED" in said
+    assert "wrong   it is signed by 'north'" in said
     changed = tmp_path / "changed.zip"
     changed.write_bytes(bundle.read_bytes().replace(b"epsilon = 4.0", b"epsilon = 1.0"))
     found = json.loads(invoke("verify", changed, "--json", code=1))
-    assert not found["sound"]
+    assert found["verdict"] == "tampered"
     assert "was changed" in found["problem"]
     (tmp_path / "text").write_text("no bundle")
     assert "error: " in invoke("verify", tmp_path / "text", code=2)
     assert "error: " in invoke("verify", tmp_path / "nothing", code=2)
+
+
+def test_what_cannot_be_computed_again_has_an_exit_code_of_its_own(
+    finished: Ended, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.html"
+    assert f"Wrote {page}." in invoke("verify", bundle, "--report", page)
+    assert page.read_bytes() == unpacked(bundle)["report.html"]
+    page.unlink()
+
+    def missing(*_: Any, **__: Any) -> None:
+        raise ConfigError("the run needs the method 'own', which is not installed here")
+
+    monkeypatch.setattr(manifest, "admit", missing)
+    said = invoke("verify", bundle, "--report", page, code=6)
+    assert ": NOT RECOMPUTED" in said
+    assert "not     the run of manifest.toml cannot be laid out here: the run needs" in said
+    assert "open    The guarantee: epsilon 4 at delta 1e-6 is what the signer says" in said
+    assert "For north" not in said  # no guarantee but one that was computed here
+    assert not page.exists()
+    found = json.loads(invoke("verify", bundle, "--json", code=6))
+    assert (found["verdict"], found["guarantee"]) == ("not recomputed", None)
 
 
 def test_a_bundle_is_not_overwritten_unasked(finished: Ended, bundle: Path) -> None:

@@ -52,6 +52,19 @@ def test_a_point_is_evaluated_once(tmp_path: Path, workers: int | None) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_a_file_that_was_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
+    file, other = tmp_path / "evaluations.sqlite", tmp_path / "records.csv"
+    for path in (file, other):
+        path.write_text("" if path is file else "age,ill\n40,yes\n" * 9)
+        path.chmod(0o644)
+    black_box(cost, 3, cache=file).host.evaluate(POINTS, OWNERS)
+    for path in tmp_path.glob("evaluations.sqlite*"):  # the log beside it, too
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(ProblemError, match="cannot be used for evaluations"):
+        black_box(cost, 3, cache=other)
+    assert stat.S_IMODE(other.stat().st_mode) == 0o644
+
+
 def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
     file, broken = tmp_path / "evaluations.sqlite", tmp_path / "broken"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tacit._engine.planning import Account
@@ -39,6 +40,20 @@ def test_the_dimensions_of_a_study() -> None:
         setting(parse_study(LISTED, folder="."))
     with pytest.raises(ConfigError, match="give agents"):
         setting(parse_study(STUDY, folder="."), Asked(records=9))
+
+
+def test_a_draft_names_the_formats_of_dates_that_it_read(tmp_path: Path) -> None:
+    frame = visits(60)
+    days = pd.Series(pd.date_range("2024-02-01", periods=60))
+    frame["iso"], frame["german"] = days.dt.strftime("%Y-%m-%d"), days.dt.strftime("%d.%m.%Y")
+    frame["unclear"] = [f"{1 + row % 9:02d}/{1 + row % 7:02d}/2024" for row in range(60)]
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    for public in (False, True):
+        found = draft(tmp_path / "visits.csv", target="smoker", bounds_from_data=public)
+        told = "the format of the dates in column {} was read off the records: assumed public"
+        assert told.format("german") in found.text
+        assert told.format("unclear") in found.text  # two fit, and the file names both
+        assert told.format("iso") not in found.text  # the one that is tried unasked
 
 
 def test_a_draft_names_columns_and_no_values(tmp_path: Path) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jax
 import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
 from tacit.deploy.agreement.declare import count
-from tacit.deploy.agreement.declared import own_records
+from tacit.deploy.agreement.declared import declared, own_records
 from tacit.deploy.agreement.manifest import agreed
 from tacit.deploy.identity import keys
 from tacit.deploy.operate.rehearse import prepare
@@ -44,6 +45,30 @@ def test_a_private_number_is_rounded_up(tmp_path: Path) -> None:
     found = count(parse_study(study), table(tmp_path, [*ROWS, "40,no"]))
     assert (found.declare, found.exact, found.records) == (8, False, 5)
     assert count(parse_study(study), table(tmp_path, [])).declare == 1
+
+
+def test_the_guarantee_needs_no_records(tmp_path: Path) -> None:
+    study = DROPPING.replace("[data.features]", 'assumed = ["ages are public"]\n[data.features]')
+    made = [keys.create(tmp_path / n, n, f"127.0.0.1:{7400 + k}") for k, n in enumerate("abc")]
+    members = [member(each).model_copy(update={"records": 4}) for each in made]
+    manifest = agreed(parse_study(study), ["age", "intercept"], 0, members)
+    own = own_records(manifest, 0, table(tmp_path))
+    with jax.enable_x64(True):
+        known, mine = (declared(manifest, each).guarantee[0] for each in (None, own))
+    assert known == mine
+    assert "ages are public" in known.assumptions
+    assert any("without a value in column age were left out" in each for each in known.assumptions)
+    # and what preparing the records assumes is among them
+    assert set(own.assumptions) <= set(known.assumptions)
+
+
+def test_a_pattern_of_columns_is_named_as_it_is_declared(tmp_path: Path) -> None:
+    study = DROPPING.replace("age =", '"a*" =')
+    made = [keys.create(tmp_path / n, n, f"127.0.0.1:{7400 + k}") for k, n in enumerate("abc")]
+    manifest = agreed(parse_study(study), ["age", "intercept"], 0, [member(m) for m in made])
+    with jax.enable_x64(True):
+        found = declared(manifest).guarantee[0]
+    assert any("without a value in column a* were left out" in each for each in found.assumptions)
 
 
 @pytest.mark.parametrize("of_a_manifest", [False, True])

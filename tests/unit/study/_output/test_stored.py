@@ -24,6 +24,33 @@ from tests.end_to_end.study import write as write_study
 from tests.unit.report.sample import sample
 
 
+def test_a_model_predicts_by_the_bounds_that_its_records_told(tmp_path: Path) -> None:
+    write_study(tmp_path)
+    path = tmp_path / "study.toml"
+    text = path.read_text()
+    for declared, public in (
+        ("lower = 0\nupper = 100", 'statistics = "public"\nstandardise = true'),
+        ('levels = ["f", "m"]', 'kind = "categorical"\nstatistics = "public"'),
+    ):
+        assert declared in text
+        text = text.replace(declared, public)
+    path.write_text(text)
+    outcome = execute(assemble(read_study(path)))
+    destination = Destination(tmp_path / "results")
+    destination.prepare()
+    write(outcome, destination)
+    columns = json.loads((destination.path / "model.json").read_text())["columns"]
+    records = visits().dropna(subset=["age"])
+    ages = records["age"]
+    assert (columns["age"]["lower"], columns["age"]["upper"]) == (ages.min(), ages.max())
+    assert columns["age"]["mean"] == pytest.approx(ages.mean())
+    assert columns["age"]["statistics"] == columns["sex"]["statistics"] == "public"
+    assert columns["sex"]["levels"] == ["f", "m"]
+    model, one = load_model(destination.path / "model.json"), records.iloc[[0]]
+    # of one row as among all: no bound is taken from new records
+    np.testing.assert_allclose(model.predict(one)["mean"], model.predict(records)["mean"].iloc[0])
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / SIMULATION_ONLY).mkdir()
