@@ -66,3 +66,17 @@ def test_a_finished_run_is_read_back_from_its_checkpoint(tmp_path: Path, row: Ro
         assert np.array_equal(values, second.history.measured[name])
     with pytest.raises(EnvironmentMismatch):
         tacit.run(task(0), row.network, row.method, rounds=6, seed=2, checkpoint=path)
+
+
+def test_a_run_without_a_seed_goes_on_with_that_of_its_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+
+    def once() -> tacit.Result:
+        method = tacit.DPSG(step=0.1, privacy=tacit.Privacy(clip=1.0, epsilon=1.0))
+        return tacit.run(task(0), tacit.network.ring(4), method, rounds=3, checkpoint=path)
+
+    first, again = once(), once()
+    assert first.seed == again.seed and np.array_equal(first.solutions, again.solutions)
+    assert first.seed >= 2**31  # but for one in four million
+    path.unlink()
+    assert once().seed != first.seed

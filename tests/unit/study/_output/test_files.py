@@ -27,7 +27,7 @@ from tests.end_to_end.study import write as write_study
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     text = changed('"dpsg"\nstep = 0.5', '"dgd"\nstep = 0.5').replace("hold_out = 0.2\n", "")
     text = changed("[privacy]\nepsilon = 1.0\ndelta = 1e-6\nclip = 1.0\n", "", text)
-    text = changed("seed = 0", "seed = 0\ncompare = false", text)
+    text = changed("seed = 0", "compare = false", text)
     path = write_study(tmp_path_factory.mktemp("study"), text)
     return execute(assemble(read_study(path)))
 

@@ -78,8 +78,12 @@ def test_no_covered_file_tells_how_many_records_there_are(
     assert all("is public" not in each for each in outcome.result.guarantee[0].assumptions)
 
 
-def test_no_covered_file_holds_the_seed_and_those_that_do_are_named(tmp_path: Path) -> None:
-    outcome = run(tmp_path, **{"seed = 0": "seed = 918273645"})
+@pytest.mark.parametrize("declared", [False, True])
+def test_no_covered_file_holds_the_seed_and_those_that_do_are_named(
+    tmp_path: Path, declared: bool
+) -> None:
+    outcome = run(tmp_path, **{"seed = 0\n": "seed = 918273645\n" if declared else ""})
+    seed = str(outcome.result.seed).encode()
     destination = Destination(tmp_path / "results")
     destination.prepare()
     write(outcome, destination, public=True)
@@ -90,16 +94,18 @@ def test_no_covered_file_holds_the_seed_and_those_that_do_are_named(tmp_path: Pa
     holding = {
         path.relative_to(destination.path).as_posix()
         for path in destination.path.rglob("*")
-        if path.is_file() and b"918273645" in path.read_bytes()
+        if path.is_file() and seed in path.read_bytes()
     }
     assert holding == set(found["keep_secret"]) and holding
+    assert ("study.toml" in holding) == declared
     assert not holding & set(found["covers"])
+    # a seed that somebody chose can be guessed: the same results every time confirm a guess
+    assert bool(found["covers"]) != declared
     for name in ("report.html", "report_public.html"):
         page = (destination.path / name).read_text()
-        assert (
-            "Do not publish report.html, result.json, simulation_only/report.json, study.toml:"
-            in page
-        )
+        told = "Do not publish report.html, result.json, simulation_only/report.json:" in page
+        assert told != declared
+        assert ("no file is covered" in page) == declared
 
 
 def test_where_a_record_is_replaced_their_numbers_are_public_and_the_guarantee_says_so(
