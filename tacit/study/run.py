@@ -183,7 +183,7 @@ def execute(
             reference = problem.reference()
     privacy = source.study.privacy
     require = None if privacy is None else privacy.require
-    # a ledger's secret makes the noise: another start of a study repeats its run, and is not charged
+    # a ledger's secret makes the noise: another start repeats the run, and is not charged
     kept = privacy is not None and privacy.ledger is not None
     with source.blamed(), _ledger(source) as ledger:
         result = tacit._engine.runner.run(
