@@ -22,6 +22,7 @@ from tacit.privacy import facts, masked
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.event import Event, Repeated, on_grid
 from tacit.privacy.facts import Fact
+from tacit.problem.convex_cost import ConvexCost
 from tacit.problem.task import Task
 from tacit.types import Division, PublicContext, Relation, Unit
 
@@ -74,8 +75,17 @@ class Owners:
 
         Raises:
             PrivacyError: whole agents are protected, and the releases of others depend on the
-                number of records of an agent.
+                number of records of an agent; or costs are compared by gradients that a solver
+                approximates.
         """
+        if relation is Relation.METRIC and isinstance(problem.objectives, ConvexCost):
+            raise PrivacyError(
+                "relation='metric' needs exact gradients: its noise is for the distance between "
+                "the gradients of two costs, and the error of the solver that finds those of a "
+                "cost in cvxpy does not shrink with that distance. Use relation='replace_one', "
+                "whose clip bounds whatever the solver returns, or write the costs in JAX and "
+                "give them to tacit.problem.costs"
+            )
         declared, agents = problem.declared, problem.agents
         protected: Unit = problem.unit if unit is None else unit
         public = Fact.RECORDS in facts.public(protected, relation)

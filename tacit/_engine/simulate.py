@@ -20,7 +20,7 @@ from tacit._engine.loop import Engine, Progress, drive
 from tacit._engine.measures import ANSWERS, solutions
 from tacit._engine.metrics import Metered, Metric
 from tacit._engine.plan import Plan
-from tacit.problem.boxes import settle, stop
+from tacit.problem.boxes import computed
 from tacit.types import State
 
 
@@ -108,28 +108,21 @@ class _Batched:
 
     def advance(self, states: State, bounds: Any) -> Any:
         states, measured = batched.advance(self.plan, self.roots, states, jnp.asarray(bounds))
-        settle((states, measured), self.plan.objectives)
         return states, {name: np.asarray(value) for name, value in measured.items()}
 
 
 @dataclass(frozen=True)
 class _Watched:
-    """An engine that reports a black box's exception as soon as a call returns."""
+    """An engine that Ctrl-C ends while black boxes are slow, and that raises their errors."""
 
     engine: Engine
     plan: Plan
 
     def start(self) -> Any:
-        return self.engine.start()
+        return computed(self.engine.start, self.plan.objectives)
 
     def advance(self, states: State, bounds: Any) -> Any:
-        try:
-            after = self.engine.advance(states, bounds)
-            settle(after, self.plan.objectives)
-        except KeyboardInterrupt:
-            stop(self.plan.objectives)
-            raise
-        return after
+        return computed(lambda: self.engine.advance(states, bounds), self.plan.objectives)
 
 
 @eqx.filter_jit

@@ -4,14 +4,14 @@ XLA may call a function once where the program asks twice for the same point, so
 stochastic one is then the same.
 
 An exception cannot cross compiled code in one piece. The first one is therefore kept, the device is
-given NaN, the function is not called again, and `settle` raises it as an `OracleError` once the
+given NaN, the function is not called again, and `computed` raises it as an `OracleError` once the
 compiled part has ended.
 """
 
 from __future__ import annotations
 
-import time
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
 import jax
@@ -21,7 +21,10 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from tacit.problem.callback import call_host
 from tacit.problem.host import NOBODY, Host
+from tacit.problem.interruptible import interruptible
 from tacit.types import AbstractObjective, AbstractPrivate, Params, Unit
+
+Value = TypeVar("Value")
 
 
 class BlackBox(AbstractObjective):
@@ -73,8 +76,9 @@ class CostBox(BlackBox):
         random = "is random by itself only" if how.stochastic else "is deterministic"
         function = "the function of each cost uses data of its own agent only"
         if how.on_failure == "skip":
-            return (f"{function} and {random}",)
-        return (f"{function}, {random} and gives a finite number everywhere",)
+            return f"{function} and {random}", how.unseen("costs")
+        finite = f"gives a finite number everywhere{how.in_time}"
+        return f"{function}, {random} and {finite}", how.unseen("costs")
 
     def losses(self, x: Params) -> Float[Array, " n"]:
         """The cost, shape `(1,)`."""
@@ -114,10 +118,13 @@ class RecordBox(BlackBox):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the function, which receives all records at once, must keep to."""
+        how = self.host.evaluation
         return (
             "the loss of each record depends on that record only, and the function is "
             "deterministic",
-            "the function raises for no record",
+            "the function raises for no record"
+            + (f" and answers{how.in_time}" if how.in_time else ""),
+            how.unseen("records"),
         )
 
     def losses(self, x: Params) -> Float[Array, " n"]:
@@ -146,39 +153,21 @@ def asked_of(objectives: AbstractPrivate, awake: Bool[ArrayLike, " agents"]) -> 
     return eqx.tree_at(lambda o: o.agent, objectives, awake_ones)
 
 
-def settle(computed: object, objectives: AbstractPrivate) -> None:
-    """Wait for what is being computed, and raise the error that a black box has kept.
+def computed(call: Callable[[], Value], objectives: AbstractPrivate) -> Value:
+    """The result of compiled code that may ask black boxes; their first error instead, if any.
 
-    JAX waits without looking at signals. While a black box may be slow, this looks now and then,
-    so that Ctrl-C ends the evaluations and then the run.
+    Black boxes may be slow. Ctrl-C then ends the evaluations that run in other processes, begins no
+    others, and waits a few seconds for one that runs in this process.
 
     Args:
-        computed: arrays that compiled code is computing.
+        call: calls compiled code.
         objectives: objectives that it asks.
 
     Raises:
         OracleError: see `BlackBox.raise_pending`.
     """
     if not isinstance(objectives, BlackBox):
-        return
-    waiting: list[Any] = [leaf for leaf in jax.tree.leaves(computed) if isinstance(leaf, jax.Array)]
-    pause = 1e-4
-    try:
-        while not all(leaf.is_ready() for leaf in waiting):
-            time.sleep(pause)
-            pause = min(2.0 * pause, 0.05)
-    except KeyboardInterrupt:
-        objectives.host.interrupt()
-    jax.block_until_ready(computed)
-    objectives.raise_pending()
-
-
-def stop(objectives: AbstractPrivate) -> None:
-    """End the evaluations of a run that was interrupted, which may still go on elsewhere.
-
-    Args:
-        objectives: objectives that it asks.
-    """
-    if isinstance(objectives, BlackBox):
-        objectives.host.interrupt()
-        objectives.host.drain()
+        return call()
+    return interruptible(
+        lambda: jax.block_until_ready(call()), objectives.host.interrupt, objectives.raise_pending
+    )

@@ -6,6 +6,7 @@ while it runs, such as files, is not seen.
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import hashlib
 import pickle
@@ -13,10 +14,21 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
+import numpy as np
+
 _INSTALLED = (*(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib")),)
+
+_PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
 
 
 def digest(*values: object) -> bytes:
@@ -26,7 +38,7 @@ def digest(*values: object) -> bytes:
         Exception: a value that cannot be pickled.
     """
     found = hashlib.sha256()
-    for part in _parts(values, set()):
+    for part in _parts(values, {}):
         found.update(len(part).to_bytes(8, "little") + part)
     return found.digest()
 
@@ -41,17 +53,26 @@ def of_command(command: Sequence[str]) -> bytes:
     return digest([*command], [each.read_bytes() for each in files if each.is_file()])
 
 
-def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
-    if isinstance(value, FunctionType | type | ModuleType):
-        if id(value) in seen:
-            yield b"again"
+def _parts(value: Any, seen: dict[int, tuple[int, Any]]) -> Iterator[bytes]:
+    kind = type(value)
+    if kind in _PLAIN or (kind is np.ndarray and not value.dtype.hasobject):
+        yield pickle.dumps(value, protocol=5)
+        return
+    if kind in (tuple, list, dict, set, frozenset):
+        yield f"{kind.__name__} {len(value)}".encode()
+        if kind in (set, frozenset):
+            # their order differs between processes
+            yield from sorted(digest(each) for each in value)
             return
-        seen.add(id(value))
-    if isinstance(value, tuple | list):
-        yield f"{type(value).__name__} {len(value)}".encode()
-        for each in value:
+        for each in value.items() if kind is dict else value:
             yield from _parts(each, seen)
-    elif isinstance(value, FunctionType):
+        return
+    if id(value) in seen:
+        yield f"again {seen[id(value)][0]}".encode()
+        return
+    # kept, so that no other value gets its id
+    seen[id(value)] = len(seen), value
+    if isinstance(value, FunctionType):
         yield f"function {value.__module__}.{value.__qualname__}".encode()
         if _installed(value.__code__.co_filename):
             yield _version(value.__module__)
@@ -65,8 +86,6 @@ def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
         # where it stands does not matter
         yield value.co_code + repr((value.co_names, value.co_varnames)).encode()
         yield from _parts(value.co_consts, seen)
-    elif isinstance(value, functools.partial):
-        yield from _parts((value.func, value.args, sorted(value.keywords.items())), seen)
     elif isinstance(value, MethodType):
         yield from _parts((value.__func__, value.__self__), seen)
     elif isinstance(value, ModuleType):
@@ -80,16 +99,40 @@ def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
         if value.__module__ == "builtins" or _installed(getattr(module, "__file__", "") or ""):
             yield _version(value.__module__)
             return
-        yield from _parts(value.__bases__, seen)
-        yield from _parts([each for each in vars(value).values() if _coded(each)], seen)
-    elif type(value).__module__ in ("__main__", "__mp_main__") or hasattr(value, "__dict__"):
-        yield from _parts((type(value), sorted(vars(value).items())), seen)
+        yield from _parts((value.__bases__, list(_members(value))), seen)
     else:
-        yield pickle.dumps(value, protocol=5)
+        yield from _parts((kind, *_state(value)), seen)
 
 
-def _coded(value: Any) -> bool:
-    return isinstance(value, FunctionType)
+def _state(value: Any) -> Iterator[Any]:
+    """What pickle would keep of an object: not all of it need be among its attributes."""
+    reduce = copyreg.dispatch_table.get(type(value))
+    reduced: Any = value.__reduce_ex__(4) if reduce is None else reduce(value)
+    if isinstance(reduced, str):  # something with a name, and perhaps with a function that it wraps
+        yield reduced, getattr(value, "__module__", None), getattr(value, "__wrapped__", None)
+        return
+    make, arguments, *rest = reduced
+    state, items, pairs = (*rest, None, None, None)[:3]
+    if type(state) is dict:
+        state = sorted(state.items())
+    yield make, arguments, state, list(items or ()), list(pairs or ())
+
+
+def _members(value: type) -> Iterator[tuple[str, Any]]:
+    """Methods and constants of a class, as its methods find them."""
+    for name, each in sorted(vars(value).items()):
+        if isinstance(each, property):
+            yield name, (each.fget, each.fset, each.fdel)
+        elif isinstance(each, staticmethod | classmethod):
+            yield name, each.__func__
+        elif isinstance(each, functools.cached_property):
+            yield name, each.func
+        elif isinstance(each, FunctionType) or not (name.startswith("_") or _slot(each)):
+            yield name, each
+
+
+def _slot(value: Any) -> bool:
+    return isinstance(value, MemberDescriptorType | GetSetDescriptorType)
 
 
 def _names(code: CodeType) -> set[str]:

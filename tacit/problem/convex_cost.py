@@ -205,6 +205,7 @@ class ConvexCost(AbstractDifferentiable):
         return (
             "the cost of each agent is described by data of its own and public values only, and "
             "the solver finds its value and slope wherever it is asked",
+            "what others can see of how long its solver takes tells nothing of the costs",
         )
 
     def losses(self, x: Params) -> Float[Array, " n"]:
@@ -269,7 +270,8 @@ def convex_costs(
 
     Values come from Clarabel, gradients are multipliers of its solution, and `ADMM` takes proximal
     points. An agent may have variables of its own (`f_k` is the minimum over them) and constraints,
-    outside which its cost is infinite.
+    outside which its cost is infinite. Budgets with `relation="metric"` are refused, because the
+    solver's gradients are not exact enough.
 
     Args:
         build: `(x, agent) -> cost`, or `(cost, constraints)`, with `x` a cvxpy variable of shape

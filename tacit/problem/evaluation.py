@@ -89,6 +89,28 @@ class Evaluation:
         """Calls at one point before it counts as failed."""
         return TRIES if self.on_failure == "retry" else 1
 
+    @property
+    def in_time(self) -> str:
+        """The time limit and the tries within which an answer has to come, as words to append."""
+        tries = f" in one of {self.tries} tries" if self.tries > 1 else ""
+        return tries + ("" if self.timeout is None else f" within {self.timeout:g} seconds")
+
+    def unseen(self, private: str) -> str:
+        """What a guarantee assumes of all that an evaluation shows besides its value.
+
+        Args:
+            private: what is protected, in the plural.
+        """
+        shown = ["how long evaluations take"]
+        if self.timeout is not None:
+            shown.append(f"which are stopped after {self.timeout:g} seconds")
+        if self.on_failure == "retry":
+            shown.append("how often they are repeated")
+        if self.on_failure == "skip":
+            shown.append("which fail and are skipped")
+        listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+        return f"what others can see of {listed} tells nothing of the {private}"
+
     def stored(
         self, function: Callable[..., Any] | None, own: tuple[Any, ...]
     ) -> Evaluations | None:

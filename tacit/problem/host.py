@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Bool, Float, Int
 
 from tacit.errors import OracleError, ProblemError
+from tacit.problem.answers import complaint, not_finite, place
 from tacit.problem.evaluation import PLAIN, Evaluation
 from tacit.problem.processes import Unanswered
 from tacit.problem.stored import Evaluations
@@ -78,7 +78,6 @@ class Host:
         self._batched = batched
         self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
-        self._batches = 0
         self._asked = self._answered = self._skipped = 0
         self._error: BaseException | None = None
         self._lock = threading.RLock()
@@ -113,16 +112,6 @@ class Host:
         if self._crew is not None:
             self._crew.stop()
 
-    def drain(self) -> None:
-        """Wait until compiled code that was interrupted asks nothing more, and forget why."""
-        seen = -1
-        while seen != self._batches:
-            with self._lock:
-                seen = self._batches
-            time.sleep(0.2)
-        with self._lock:
-            self._error = None
-
     def evaluate(
         self, points: ArrayLike, agents: ArrayLike, *, fresh: bool = False
     ) -> Float[np.ndarray, "*batch n"]:
@@ -141,7 +130,6 @@ class Host:
         values = np.zeros((len(owners), self._width))
         # A program that queries two boxes at once calls from two threads; user code sees one.
         with self._lock:
-            self._batches += 1
             self._fill(values, x, owners, fresh)
         return values.reshape(*batch, self._width)
 
@@ -248,13 +236,13 @@ class Host:
         except Unanswered as error:
             found: BaseException | None = OracleError(
                 f"the black box of agent {agent} {error}; it was asked for its value at "
-                f"{_describe(points[0])}"
+                f"{place(points[0])}"
             )
             found.__cause__ = error.__cause__
         except Exception as error:
             found = OracleError(
                 f"the black box of agent {agent} raised {type(error).__name__}: {error}; "
-                f"it was asked for its value at {_describe(points[0])}. Correct the function"
+                f"it was asked for its value at {place(points[0])}. Correct the function"
             )
             found.__cause__ = error
         except BaseException as error:
@@ -262,50 +250,10 @@ class Host:
         else:
             shape = (len(points),) if self._batched else ()
             shape = shape if self._counts is None else (*shape, width)
-            found = _complaint(answer, shape, agent, points)
+            found = complaint(answer, shape, agent, points)
             if found is None and self._counts is None:
-                found = _not_finite(answer, agent, points)
+                found = not_finite(answer, agent, points)
             if found is None:
                 values = answer.astype(np.float64).reshape(len(points), width)
                 return _Outcome(np.where(np.isfinite(values), values, np.nan), None, tries)
         return _Outcome(None, found, tries)
-
-
-def _complaint(
-    answer: np.ndarray, shape: tuple[int, ...], agent: int, points: Float[np.ndarray, "m p"]
-) -> OracleError | None:
-    expected = f"an array of shape {shape}" if shape else "one number"
-    if answer.dtype.kind not in "biuf":
-        got = f"{answer.item()!r:.40}" if answer.ndim == 0 else f"an array of {answer.dtype}"
-        return OracleError(
-            f"the black box of agent {agent} returned {got} instead of {expected} at "
-            f"{_describe(points[0])}: return real numbers"
-        )
-    if answer.shape != shape and not (shape == () and answer.shape == (1,)):
-        return OracleError(
-            f"the black box of agent {agent} returned an array of shape {answer.shape} instead of "
-            f"{expected} at {_describe(points[0])}"
-        )
-    return None
-
-
-def _not_finite(
-    answer: np.ndarray, agent: int, points: Float[np.ndarray, "m p"]
-) -> OracleError | None:
-    """The complaint about a whole cost; a record's loss is left to the clip, which makes it 0."""
-    if not np.isfinite(answer).all():
-        bad = np.argwhere(~np.isfinite(answer))
-        # Only a batched function knows which of its points it was.
-        point = points[bad[0][0]] if len(points) > 1 else points[0]
-        value = np.atleast_1d(answer)[tuple(bad[0])] if answer.ndim else answer
-        return OracleError(
-            f"the black box of agent {agent} returned {value:g}, which is not a finite number, at "
-            f"{_describe(point)}: return finite values, or constrain x to where they are"
-        )
-    return None
-
-
-def _describe(point: Float[np.ndarray, " p"]) -> str:
-    entries = ", ".join(f"{entry:.6g}" for entry in point[:4])
-    more = ", ..." if len(point) > 4 else ""
-    return f"a point of norm {np.linalg.norm(point):.6g} ({entries}{more})"

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from tacit.arguments import checked
 from tacit.errors import ProblemError
-from tacit.problem.boxes import BlackBox
+from tacit.problem.boxes import BlackBox, computed
 from tacit.problem.problem import Problem
 from tacit.ranges import Count, Listed, Positive, Range
 
@@ -97,10 +97,8 @@ def measure_noise(
     agents, before = np.arange(problem.agents)[:, None], box.calls
 
     def values(points: Float[np.ndarray, "m p"]) -> Float[np.ndarray, "agents m"]:
-        found = box.host.evaluate(
-            points[None], np.broadcast_to(agents, (len(agents), len(points))), fresh=True
-        )
-        box.raise_pending()
+        owners = np.broadcast_to(agents, (len(agents), len(points)))
+        found = computed(lambda: box.host.evaluate(points[None], owners, fresh=True), box)
         if np.isnan(found).any():
             raise ProblemError(
                 "some evaluations were skipped, so their noise is not known; choose a point where "

@@ -16,7 +16,7 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ProblemError
-from tacit.problem.boxes import settle
+from tacit.problem.boxes import computed
 from tacit.problem.callback import host_errors
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.normaliser import check_normaliser
@@ -140,9 +140,8 @@ class Problem(eqx.Module):
         """
         with jax.enable_x64(True), host_errors():
             point = jnp.asarray(x, dtype=jnp.float64)
-            total = _total(self.objectives, point) + self.regulariser.value(point)
-            settle(total, self.objectives)
-            return float(total)
+            total = computed(lambda: _total(self.objectives, point), self.objectives)
+            return float(total + self.regulariser.value(point))
 
     def reference(self) -> Reference:
         """The solution that one computer with all the data would find: for simulations only.

@@ -48,6 +48,7 @@ class Function:
         self._code, self._own, self._timeout = packed(function), own, timeout
         self._process: subprocess.Popen[bytes] | None = None
         self._sent = set[int]()
+        self._stopped = False
 
     def __call__(self, argument: np.ndarray, agent: int) -> Any:
         """The answer.
@@ -90,11 +91,13 @@ class Function:
     def stop(self) -> None:
         """End the process, from any thread."""
         if self._process is not None:
+            self._stopped = True
             _kill(self._process)
 
     def close(self) -> int | None:
         """Forget the process, which has ended or ends now; its exit status."""
         process, self._process, self._sent = self._process, None, set()
+        self._stopped = False
         if process is None:
             return None
         for pipe in (process.stdin, process.stdout):
@@ -104,6 +107,9 @@ class Function:
         return process.wait()
 
     def _started(self) -> subprocess.Popen[bytes]:
+        # one that was stopped, or died, while it had nothing to do
+        if self._process is not None and (self._stopped or self._process.poll() is not None):
+            self.close()
         if self._process is None:
             self._process = subprocess.Popen(
                 # -P, because the modules beside the worker's file are not meant to be found

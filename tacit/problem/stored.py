@@ -18,8 +18,8 @@ class Evaluations:
     """Values of one black box in an SQLite file, which other runs and boxes may use, too.
 
     A value is found again by the code of the function (or the command and the files that it
-    names), the agent's own data and every bit of the point. The file holds values of private costs,
-    so it is made readable for its owner only.
+    names), the agent's number and own data, and every bit of the point. The file holds values of
+    private costs, so it is made readable for its owner only.
 
     Args:
         path: the file, made if there is none.
@@ -27,19 +27,19 @@ class Evaluations:
         own: second argument of the function, for every agent.
 
     Raises:
-        ProblemError: a file that cannot be used, or a function that cannot be compared.
+        ProblemError: a file that cannot be used, or a function or data that cannot be compared.
     """
 
     def __init__(self, path: Path, function: object, own: tuple[Any, ...]) -> None:
         self._path = path
         try:
             code = of_command(function) if isinstance(function, list) else digest(function)
-            self._whose = [code + digest(each) for each in own]
+            self._whose = [code + digest(agent, each) for agent, each in enumerate(own)]
         except Exception as error:
             raise ProblemError(
-                "cache: the function holds what cannot be compared with that of another run "
-                f"({type(error).__name__}: {error}); open files, locks and connections within the "
-                "function, or leave cache out"
+                "cache: the function or its data hold what cannot be compared with that of another "
+                f"run ({type(error).__name__}: {error}); open files, locks and connections within "
+                "the function, or leave cache out"
             ) from error
         self._open: sqlite3.Connection | None = None
         if path.exists() or not path.parent.is_dir():

@@ -10,10 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import tacit
+from tacit import method, network
 from tacit.clipping import clipped
 from tacit.errors import OracleError, ProblemError
 from tacit.problem.blackbox import black_box, black_box_problem, record_box
-from tacit.problem.boxes import CostBox, RecordBox, settle
+from tacit.problem.boxes import CostBox, RecordBox, computed
 from tacit.problem.host import Host
 from tacit.types import Unit
 
@@ -206,7 +208,7 @@ def test_an_exception_becomes_an_oracle_error() -> None:
         OracleError,
         match=r"agent 1 raised KeyError: 'no such plant'.*norm 4.89898 \(2, 2, 2, 2, \.\.",
     ) as caught:
-        settle(None, objectives)
+        computed(lambda: None, objectives)
     assert isinstance(caught.value.__cause__, KeyError)
     objectives.raise_pending()
     np.asarray(values(objectives, np.zeros((3, 2, 6))))
@@ -302,6 +304,51 @@ def test_what_is_taken_on_trust_of_a_function() -> None:
     assert own == (
         "the loss of each record depends on that record only, and the function is deterministic",
         "the function raises for no record",
+        "what others can see of how long evaluations take tells nothing of the records",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "values", "unseen"),
+    [
+        ({}, "gives a finite number everywhere", "how long evaluations take"),
+        (
+            {"workers": 1, "timeout": 60},
+            "gives a finite number everywhere within 60 seconds",
+            "how long evaluations take and which are stopped after 60 seconds",
+        ),
+        (
+            {"on_failure": "retry"},
+            "gives a finite number everywhere in one of 3 tries",
+            "how long evaluations take and how often they are repeated",
+        ),
+        (
+            {"on_failure": "skip", "workers": 1, "timeout": 0.5},
+            "uses data of its own agent only and is deterministic",
+            "how long evaluations take, which are stopped after 0.5 seconds and which fail and are "
+            "skipped",
+        ),
+    ],
+)
+def test_a_guarantee_assumes_that_time_and_failures_tell_nothing(
+    given: dict[str, Any], values: str, unseen: str
+) -> None:
+    task = black_box_problem(cost, 2, x0=[1.0], **given)
+    solver = method.ORZO(
+        step=0.1, directions=2, privacy=tacit.Privacy(clip=1.0, epsilon=1.0, delta=1e-6)
+    )
+    stated = tacit.account(task, network.Coordinator(2), solver, rounds=2).guarantee.worst
+    assert any(each.endswith(values) for each in stated.assumptions)
+    assert f"what others can see of {unseen} tells nothing of the costs" in stated.assumptions
+    assert f"what others can see of {unseen} tells nothing" in stated.sentence()
+
+
+def test_records_are_assumed_not_to_be_told_by_time_either() -> None:
+    said = record_box(squared, RECORDS, workers=1, timeout=60, on_failure="retry").assumptions
+    assert said[1:] == (
+        "the function raises for no record and answers in one of 3 tries within 60 seconds",
+        "what others can see of how long evaluations take, which are stopped after 60 seconds and "
+        "how often they are repeated tells nothing of the records",
     )
 
 
@@ -357,4 +404,5 @@ def test_refused_arguments() -> None:
 def test_other_objectives_have_nothing_pending() -> None:
     from tacit.problem import Squared, empirical_risk
 
-    settle(None, empirical_risk([[[1.0]], [[2.0]]], [[1.0], [2.0]], Squared()).objectives)
+    objectives = empirical_risk([[[1.0]], [[2.0]]], [[1.0], [2.0]], Squared()).objectives
+    assert computed(threading.get_ident, objectives) == threading.get_ident()

@@ -9,7 +9,7 @@ import pytest
 
 import tacit
 from tacit import method, network, problem
-from tacit.errors import ProblemError
+from tacit.errors import PrivacyError, ProblemError
 from tacit.method import ADMM
 from tacit.problem.callback import host_errors
 
@@ -163,5 +163,18 @@ def test_points_without_a_value_are_named_by_agent() -> None:
 
 
 def test_a_guarantee_says_what_it_takes_for_granted() -> None:
-    (said,) = made().objectives.assumptions
+    said = made().objectives.assumptions[0]
     assert "described by data of its own" in said
+
+
+def test_gradients_of_a_solver_are_not_compared_by_their_distance() -> None:
+    """Those of equal costs may differ, so no noise is in proportion to a distance."""
+    ring = network.ring(3)
+    given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
+    bounded = method.DPSG(step=0.1, privacy=tacit.Privacy(clip=1.0, **given))
+    stated = tacit.account(made(), ring, bounded, rounds=2).guarantee.worst
+    assert stated.status == "proved"
+    assert "what others can see of how long its solver takes" in " ".join(stated.assumptions)
+    privacy = tacit.Privacy(clip=np.inf, relation="metric", **given)
+    with pytest.raises(PrivacyError, match=r"needs exact gradients.*tacit\.problem\.costs"):
+        tacit.account(made(), ring, method.DPSG(step=0.1, privacy=privacy), rounds=2)

@@ -1,11 +1,16 @@
 """Evaluations that are kept in a file: nothing is evaluated twice, and a stopped run goes on."""
 
+import collections
 import functools
+import re
 import stat
+import threading
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 
 from tacit.errors import OracleError, ProblemError
@@ -116,6 +121,109 @@ def test_objects_are_compared_by_class_and_state(monkeypatch: pytest.MonkeyPatch
     assert one != digest(Simulator(2.0))
 
 
+class Tabled(dict[str, float]):
+    """Holds its content as a dict, beside its attributes."""
+
+
+class Slotted:
+    __slots__ = ("factor",)
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+
+class Constant:
+    factor = 2.0
+
+    @property
+    def twice(self) -> float:
+        return 2.0 * self.factor
+
+    def __call__(self, x: Any, agent: int) -> float:
+        return self.twice * helped(x)
+
+
+class Listed(list[float]):
+    def __init__(self, name: str, *values: float) -> None:
+        super().__init__(values)
+        self.name = name
+
+
+def nested(factor: float) -> Any:
+    """An object that is its own part."""
+    made = Simulator(factor)
+    made.itself = made  # type: ignore[attr-defined]
+    return made
+
+
+Pair = collections.namedtuple("Pair", "low high")
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda c: collections.OrderedDict(factor=c),
+        lambda c: collections.deque([c]),
+        lambda c: np.rec.array([(c, 1)], dtype=[("factor", float), ("n", int)]),
+        lambda c: np.array([Slotted(c)], dtype=object),
+        lambda c: np.ma.masked_equal([1.0, c], 1.0),
+        lambda c: np.float64(c),
+        lambda c: np.random.default_rng(int(c)),
+        lambda c: Tabled(factor=c),
+        lambda c: Listed("values", c),
+        lambda c: Listed(str(c)),
+        lambda c: Pair(0.0, c),
+        lambda c: Slotted(c),
+        lambda c: nested(c),
+        lambda c: {"factor": [c, Simulator(c)]},
+        lambda c: {"a", "b", str(c)},
+        lambda c: pd.DataFrame({"factor": [c]}),
+        lambda c: functools.partial(cost, agent=c),
+        lambda c: Simulator(c).__call__,
+        lambda c: jnp.array([c]),
+        lambda c: re.compile(str(c)),
+        lambda c: np.sin if c == 2.0 else np.cos,
+    ],
+)
+def test_content_is_compared_wherever_an_object_holds_it(of: Any) -> None:
+    assert digest(of(2.0)) == digest(of(2.0)) != digest(of(3.0))
+    assert digest(lambda x: of(2.0)) == digest(lambda x: of(2.0))
+
+
+def test_constants_and_properties_of_a_class_are_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = digest(Constant())
+    monkeypatch.setattr(Constant, "factor", 3.0)
+    other = digest(Constant())
+    monkeypatch.setattr(Constant, "twice", property(lambda self: 4.0))
+    assert len({one, other, digest(Constant())}) == 3
+
+
+def test_which_of_two_values_comes_again_is_seen() -> None:
+    a, b = Slotted(1.0), Slotted(2.0)
+    assert digest([a, b, a]) != digest([a, b, b])
+
+
+def test_agents_never_share_values(tmp_path: Path) -> None:
+    """Not even with equal data: a function may keep more about them."""
+
+    def losses(x: Any, rows: Any) -> Any:
+        return rows @ x
+
+    rows = [np.ones((2, 2))] * 2
+    host = record_box(losses, rows, cache=tmp_path / "evaluations.sqlite").host
+    host.evaluate(POINTS[:1], np.arange(2))
+    assert host.calls.tolist() == [1, 1]
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    for content in ((x for x in loop), threading.Lock(), loop):
+        with pytest.raises(ProblemError, match="cache: the function or its data hold what cannot"):
+            black_box(lambda x, agent, c=content: 0.0, 3, cache=tmp_path / "file")
+    assert not (tmp_path / "file").exists()
+
+
 def test_a_changed_program_is_another_one(tmp_path: Path) -> None:
     script = tmp_path / "simulate.sh"
     found = []
@@ -132,8 +240,3 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     for file in (tmp_path / "text", tmp_path / "no folder" / "file", tmp_path):
         with pytest.raises(ProblemError, match="cannot be used for evaluations"):
             black_box(cost, 3, cache=file)
-    import threading
-
-    lock = threading.Lock()
-    with pytest.raises(ProblemError, match="cannot be compared with that of another run"):
-        black_box(lambda x, agent: float(lock.locked()), 3, cache=tmp_path / "file")
