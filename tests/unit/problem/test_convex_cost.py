@@ -172,7 +172,7 @@ def test_points_without_a_value_are_named_by_agent() -> None:
     task = made(lambda x, agent: (cp.sum(x), [x >= 1.0] if agent == 1 else []))
     assert task.value([0.0, 2.0]) == np.inf
     ask: Any = jax.jit(lambda cost, x: cost.losses(x))
-    with pytest.raises(ProblemError, match="agent 1 is infinite.*constraint="), host_errors():
+    with pytest.raises(ProblemError, match=r"agent 1 is infinite.*constraint="), host_errors():
         ask(task.agent(1), jnp.array([0.0, 2.0])).block_until_ready()
     ask = jax.jit(lambda cost, x: cost.gradient(x))
     with pytest.raises(ProblemError, match="the cost of agent 1 has no slope"), host_errors():
