@@ -78,6 +78,7 @@ class Host:
         self._batched = batched
         self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
+        self._inside = False
         self._asked = self._answered = self._skipped = 0
         self._error: BaseException | None = None
         self._lock = threading.RLock()
@@ -106,11 +107,16 @@ class Host:
         if error is not None:
             raise error
 
-    def interrupt(self) -> None:
-        """Evaluate nothing more until the next `raise_pending`; from any thread."""
+    def interrupt(self) -> bool:
+        """Evaluate nothing more until the next `raise_pending`; from any thread.
+
+        Returns:
+            Whether that is so already: no function runs in this process, which nothing could end.
+        """
         self._error = self._error or KeyboardInterrupt()
         if self._crew is not None:
             self._crew.stop()
+        return not self._inside
 
     def evaluate(
         self, points: ArrayLike, agents: ArrayLike, *, fresh: bool = False
@@ -212,7 +218,11 @@ class Host:
         return isinstance(outcome.error, OracleError) and self.evaluation.on_failure == "skip"
 
     def _call(self, argument: Any, agent: int) -> Any:
-        return self._function(argument, self._own[agent])
+        self._inside = True
+        try:
+            return self._function(argument, self._own[agent])
+        finally:
+            self._inside = False
 
     def _try(self, ask: Callable[[Any, int], Any], job: _Job) -> _Outcome | None:
         """Ask for the values of a job, again if need be; `None` after an error of another."""
