@@ -108,10 +108,26 @@ class Result:
         """The outcome and the guarantee with all its conditions, as text."""
         if self.answer is not None and not isinstance(self.answer, Minimiser):
             return f"{self.status}; {self.answer.sentence()}\n{self.guarantee}"
+        if self.diverged[0] >= 0:
+            return f"{self.status}; no answer\n{self.guarantee}"
         trials, agents, _ = self.solutions.shape
         whose = f"mean answer of {agents} agents" + (" in the first trial" if trials > 1 else "")
         shown = np.array2string(self.solution, precision=4, threshold=12)
-        return f"{self.status}; {whose} after {self.rounds} rounds: {shown}\n{self.guarantee}"
+        answer = f"{self.status}; {whose} after {self.rounds} rounds: {shown}"
+        return "\n".join([answer, *self._doubts(), str(self.guarantee)])
+
+    def _doubts(self) -> list[str]:
+        """What speaks against the answer of the first trial, in sentences."""
+        objective = self.history.measured.get("objective")
+        if objective is None or not np.isposinf(objective[-1, 0]):
+            return []
+        apart = self.history.measured["consensus"][-1, 0]
+        return [
+            "Simulation only: the objective is infinite at the mean answer, which does not meet "
+            f"the constraints of every agent. The agents' answers are {apart:.2g} from their mean "
+            "(root mean square). More rounds bring them together; if they stay apart, no point "
+            "meets the constraints of all."
+        ]
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """The summary, where IPython has no page to draw on."""
@@ -122,8 +138,11 @@ class Result:
         said = f"{self.status} after {self.rounds} rounds"
         if self.answer is not None and not isinstance(self.answer, Minimiser):
             said += f"; {self.answer.sentence()}"
+        elif self.diverged[0] >= 0:
+            return f"<p>{escape(self.status)}; no answer</p><p>{escape(str(self.guarantee))}</p>"
+        doubts = "".join(f"<p>{escape(each)}</p>" for each in self._doubts())
         table = self.frame().to_html(index=False)
-        return f"<p>{escape(said)}</p>{table}<p>{escape(str(self.guarantee))}</p>"
+        return f"<p>{escape(said)}</p>{table}{doubts}<p>{escape(str(self.guarantee))}</p>"
 
     def frame(self) -> pd.DataFrame:
         """The answer as a frame: one row per parameter, or the table or refusal that it is."""

@@ -89,6 +89,15 @@ class Host:
         if self._stored is not None:
             weakref.finalize(self, self._stored.close)
 
+    def __repr__(self) -> str:
+        name = getattr(self._function, "__name__", type(self._function).__name__)
+        of = "a program" if self.evaluation.command is not None else name
+        return f"<Host of {of} for {len(self._own)} agents>"
+
+    def own(self, agent: int) -> Any:
+        """Second argument of the function for an agent."""
+        return self._own[agent]
+
     @property
     def calls(self) -> Int[np.ndarray, " agents"]:
         """Number of points at which the function was evaluated, for every agent."""

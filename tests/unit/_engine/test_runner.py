@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -180,6 +181,14 @@ def test_a_printed_result_is_short_and_says_what_was_promised() -> None:
     shown: list[str] = []
     result._repr_pretty_(SimpleNamespace(text=shown.append), False)
     assert shown == [told]
+    # nothing that was an answer to another problem, or to none
+    measured = {**result.history.measured, "objective": np.full((4, 1), np.inf)}
+    outside = replace(result, history=replace(result.history, measured=measured))
+    for told in (str(outside), outside._repr_html_()):
+        assert "the objective is infinite at the mean answer" in told and "from their mean" in told
+    gone = replace(result, diverged=np.array([2]))
+    assert str(gone).startswith("diverged at round 2; no answer\n")
+    assert "<table" not in gone._repr_html_() and "no answer" in gone._repr_html_()
 
 
 @pytest.mark.long
