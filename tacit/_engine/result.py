@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,7 @@ class Result:
             one.
         answer: what `solution` is: a minimiser, a table, or why there is no answer.
         papers: names of the papers that describe the method; `cite` has them as BibTeX.
+        skipped: numbers of points that agents' black boxes skipped, by name (simulation only).
     """
 
     solutions: Float[np.ndarray, "trials agents p"]
@@ -94,6 +96,7 @@ class Result:
     charge: Charge | None = None
     answer: Answer | None = None
     papers: tuple[str, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         trials, agents, _ = self.solutions.shape
@@ -118,16 +121,23 @@ class Result:
 
     def _doubts(self) -> list[str]:
         """What speaks against the answer of the first trial, in sentences."""
+        found: list[str] = []
         objective = self.history.measured.get("objective")
-        if objective is None or not np.isposinf(objective[-1, 0]):
-            return []
-        apart = self.history.measured["consensus"][-1, 0]
-        return [
-            "Simulation only: the objective is infinite at the mean answer, which does not meet "
-            f"the constraints of every agent. The agents' answers are {apart:.2g} from their mean "
-            "(root mean square). More rounds bring them together; if they stay apart, no point "
-            "meets the constraints of all."
-        ]
+        if objective is not None and np.isposinf(objective[-1, 0]):
+            apart = self.history.measured["consensus"][-1, 0]
+            found.append(
+                "Simulation only: the objective is infinite at the mean answer, which does not "
+                f"meet the constraints of every agent. The agents' answers are {apart:.2g} from "
+                "their mean (root mean square). More rounds bring them together; if they stay "
+                "apart, no point meets the constraints of all."
+            )
+        if self.skipped:
+            whose = ", ".join(f"{many:,} of {name}" for name, many in self.skipped.items())
+            found.append(
+                f"Simulation only: evaluations that failed were skipped ({whose}). An agent's "
+                "answer is 0 in such a round, so the others decide."
+            )
+        return found
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """The summary, where IPython has no page to draw on."""

@@ -43,7 +43,8 @@ class DZOASolver(AbstractMethod):
         g <- (1/J) sum_j (1/u2_t) [F(b + u1_t n1 + u2_t n2) - F(b + u1_t n1)] n2
         b <- b - (step / sqrt(t)) g
 
-    Here `u1_t = u1/t` and `u2_t = u1/(P t)^2`, at least `shortest`. Then agents share `b_k` and update their duals.
+    Here `u1_t = u1/t` and `u2_t = u1/(P t)^2`, at least `shortest`. Then agents share `b_k` and
+    update their duals.
 
     With `printed=False`, the default, only the private `f_k` is estimated, around its running
     estimate `c`: `g = c + (1/J) sum_j (slope_j - c'n2) n2` has the same mean, and a variance that

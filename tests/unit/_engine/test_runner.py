@@ -186,6 +186,8 @@ def test_a_printed_result_is_short_and_says_what_was_promised() -> None:
     outside = replace(result, history=replace(result.history, measured=measured))
     for told in (str(outside), outside._repr_html_()):
         assert "the objective is infinite at the mean answer" in told and "from their mean" in told
+    told = str(replace(result, skipped={"agent 1": 12}))
+    assert "evaluations that failed were skipped (12 of agent 1)" in told
     gone = replace(result, diverged=np.array([2]))
     assert str(gone).startswith("diverged at round 2; no answer\n")
     assert "<table" not in gone._repr_html_() and "no answer" in gone._repr_html_()

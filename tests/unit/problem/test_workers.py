@@ -144,12 +144,27 @@ def test_a_skipped_agent_answers_zero() -> None:
     answers = [ask(task.agent(agent), jax.random.key(0)).tolist() for agent in (0, 1)]
     assert np.linalg.norm(answers[0]) == pytest.approx(0.5)
     assert answers[1] == [0.0, 0.0]
+    # the second of its three points failed, and the third was spared
+    assert task.objectives.host.calls.tolist() == [3, 2, 0]
+    assert task.objectives.host.skips.tolist() == [0, 1, 0]
     task.objectives.raise_pending()
     assert task.objectives.assumptions == (
         "the function of each cost uses data of its own agent only and is deterministic",
         "what others can see of how long evaluations take and which fail and are skipped tells "
         "nothing of the costs",
     )
+
+
+@pytest.mark.long
+def test_a_run_names_the_agents_that_it_skipped() -> None:
+    def failing(x: Any, agent: int) -> float:
+        return float("inf") if agent == 1 else cost(x, agent)
+
+    task = black_box_problem(failing, 3, x0=[1.0, 1.0], on_failure="skip")
+    private = tacit.DZOA(privacy=tacit.Privacy(clip=1.0, epsilon=10.0))
+    found = tacit.run(task, network.ring(3), private, rounds=4, seed=0)
+    assert found.skipped == {"agent 1": 4} and "skipped (4 of agent 1)" in str(found)
+    assert task.objectives.host.calls.tolist() == [12, 4, 12]
 
 
 def test_skip_is_refused_where_nothing_bounds_an_answer() -> None:
