@@ -21,7 +21,7 @@ from tacit.errors import OracleError, ProblemError
 from tacit.method.d_zoa_solver import DZOASolver
 from tacit.privacy import ClippedDifferences
 from tacit.problem import black_box, black_box_problem, record_box
-from tacit.problem.processes import Program
+from tacit.problem.program import Program
 from tacit.types import Context
 
 POINTS = np.arange(6.0).reshape(3, 2)
@@ -236,6 +236,24 @@ def test_a_program_gets_values_in_its_arguments() -> None:
     assert Program(["printf", "%s", "{x1}"])(np.array([1.5, 0.1]), 0) == 0.1
 
 
+def test_a_program_has_a_folder_and_variables_for_each_agent(tmp_path: Path) -> None:
+    for agent in range(3):
+        (tmp_path / str(agent)).mkdir()
+        (tmp_path / str(agent) / "cost").write_text(f"{10 * agent}")
+    given: dict[str, Any] = {
+        "command": ["sh", "-c", 'echo $(( $(cat "$0") + EXTRA ))', "cost"],
+        "agents": 3,
+        "cwd": tmp_path / "{agent}",
+        "env": {"EXTRA": "{agent}"},
+    }
+    cache = tmp_path / "evaluations.sqlite"
+    assert asked(black_box(**given, cache=cache).host).tolist() == [0.0, 11.0, 22.0]
+    (tmp_path / "1" / "cost").write_text("30")
+    again = black_box(**given, cache=cache).host
+    assert asked(again).tolist() == [0.0, 31.0, 22.0]
+    assert again.calls.tolist() == [0, 1, 0]  # only what that file concerns
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [
@@ -256,7 +274,13 @@ def test_programs_that_fail(script: str, message: str) -> None:
 
 def test_refused_commands() -> None:
     refused: dict[str, dict[str, Any]] = {
-        "command='simulate' must be a list": {"command": "simulate"},
+        r"must be a list of texts: \['./plant', '\{x\}'\]": {"command": "./plant {x}"},
+        "command holds 3, which is no text; write '3'": {"command": ["echo", 3]},
+        "command is a dict; give a list of texts": {"command": {"echo": 3}},
+        "timeout='60' must be a number$": {"command": ["sh"], "timeout": "60"},
+        "there is no folder /nowhere/0 for agent 0": {"command": ["sh"], "cwd": "/nowhere/{agent}"},
+        r"\{plant\} is not a placeholder": {"command": ["sh"], "env": {"PLANT": "{plant}"}},
+        "cwd and env are for the program": {"function": cost, "cwd": "/"},
         "give a list of texts": {"command": []},
         "there is no program 'no-such-simulator'": {"command": ["no-such-simulator"]},
         r"\{level\} is not a placeholder": {"command": ["sh", "{level}"]},
