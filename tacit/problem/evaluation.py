@@ -178,7 +178,9 @@ def shown_to(progress: bool | Progress) -> Progress | None:
 
 def _print(done: int, asked: int) -> None:
     end = "\n" if done == asked else ""
-    print(f"\r{done:,} of {asked:,} evaluations", end=end, file=sys.stderr, flush=True)
+    # what later rounds will ask for is not known
+    text = f"{done:,} evaluations made, {asked - done:,} waiting"
+    print(f"\r{text:<60}", end=end, file=sys.stderr, flush=True)
 
 
 PLAIN = Evaluation()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -264,6 +264,10 @@ class Host:
             outcome = self._once(ask, job, tries)
             if not isinstance(outcome.error, OracleError):
                 break
+        if outcome is not None and isinstance(outcome.error, OracleError) and outcome.tries > 1:
+            last = OracleError(f"{outcome.error}. This was the last of {outcome.tries} tries")
+            last.__cause__ = outcome.error.__cause__
+            outcome = replace(outcome, error=last)
         if outcome is not None and self._skips(outcome):
             self._given_up.add(job.group)
         elif outcome is not None:

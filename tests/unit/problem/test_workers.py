@@ -108,7 +108,8 @@ def test_retry_asks_three_times(tmp_path: Path, workers: int | None) -> None:
     host.raise_pending()
     always = black_box(lambda x, agent: None, 3, on_failure="retry", workers=workers).host
     asked(always)
-    with pytest.raises(OracleError, match="returned None instead of one number"):
+    message = r"returned None instead of one number.*This was the last of 3 tries$"
+    with pytest.raises(OracleError, match=message):
         always.raise_pending()
     assert always.calls.tolist() == [3, 0, 0]
 
@@ -305,7 +306,9 @@ def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     asked(host)
     assert told == [(1, 3), (2, 3), (3, 3)]
     asked(black_box(cost, 3, progress=True).host)
-    assert capsys.readouterr().err.endswith("3 of 3 evaluations\n")
+    assert capsys.readouterr().err.split("\r")[-1].split("  ")[0] == (
+        "3 evaluations made, 0 waiting"
+    )
 
 
 INTERRUPTED = """
