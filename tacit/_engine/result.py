@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from tacit._engine.measures import History
+from tacit.kinds import Relation, Unit
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.citation import bibtex
 from tacit.method.coefficients import CoefficientTable
@@ -137,7 +138,30 @@ class Result:
                 f"Simulation only: evaluations that failed were skipped ({whose}). An agent's "
                 "answer is 0 in such a round, so the others decide."
             )
+        noise = self._noise_of_mean()
+        if noise >= 1.0:
+            found.append(
+                f"The noise in the mean of all answers of the run is {noise:.2g} times the clip, "
+                "and no answer is longer than that: what was found is chance. Take a larger epsilon, "
+                "more agents or masks, or protect records instead of whole costs."
+            )
         return found
+
+    def _noise_of_mean(self) -> float:
+        """Noise of the mean over agents and rounds, in units of the clip, for whole costs.
+
+        The smallest of all releases; 0 for records, whose clip is divided by their number.
+        """
+        if self.guarantee.worst.unit is not Unit.AGENT:
+            return 0.0
+        clips = 2.0 if self.guarantee.worst.relation is Relation.REPLACE_ONE else 1.0
+        agents = self.solutions.shape[1]
+        noised = [
+            row.noise_multiplier * clips / float(np.sqrt(agents * row.times))
+            for row in self.releases
+            if row.noise_multiplier
+        ]
+        return min(noised, default=0.0)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """The summary, where IPython has no page to draw on."""

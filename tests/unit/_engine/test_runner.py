@@ -201,3 +201,14 @@ def test_of_several_trials_one_is_published_and_the_guarantee_says_so() -> None:
     )
     published = "one trial is published, the first of 3, and no other"
     assert all(published in promise.assumptions for promise in result.guarantee)
+
+
+def test_an_answer_that_is_chance_is_called_so() -> None:
+    """Whole costs of three agents at epsilon 0.5: a mean cannot be longer than the clip."""
+    costs = problem.black_box_problem(lambda x, agent: float(x @ x), 3, x0=[0.0, 0.0])
+    private = tacit.DZOA(privacy=Privacy(clip=1.0, epsilon=0.5, delta=1e-3))
+    result = tacit.run(costs, network.ring(3), private, rounds=2, seed=0)
+    noise = result.releases[0].noise_scale
+    assert noise is not None
+    told = f"is {noise / np.sqrt(3 * 2):.2g} times the clip"
+    assert noise > 5.0 and told in str(result)

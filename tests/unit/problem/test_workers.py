@@ -165,6 +165,7 @@ def test_a_run_names_the_agents_that_it_skipped() -> None:
     private = tacit.DZOA(privacy=tacit.Privacy(clip=1.0, epsilon=10.0))
     found = tacit.run(task, network.ring(3), private, rounds=4, seed=0)
     assert found.skipped == {"agent 1": 4} and "skipped (4 of agent 1)" in str(found)
+    assert "times the clip" not in str(found)
     assert task.objectives.host.calls.tolist() == [12, 4, 12]
 
 
