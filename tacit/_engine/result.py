@@ -142,8 +142,8 @@ class Result:
         if noise >= 1.0:
             found.append(
                 f"The noise in the mean of all answers of the run is {noise:.2g} times the clip, "
-                "and no answer is longer than that: what was found is chance. Take a larger epsilon, "
-                "more agents or masks, or protect records instead of whole costs."
+                "and no answer is longer than that: what was found is chance. Take a larger "
+                "epsilon, more agents or masks, or protect records instead of whole costs."
             )
         return found
 
