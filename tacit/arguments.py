@@ -109,6 +109,8 @@ def wanted(value: object, hint: object) -> str | None:
         return next((each for each in asked if each), None)
     if origin in (typing.Union, types.UnionType):
         several = dict.fromkeys(wanted(value, each) for each in inner)
+        if "a number" in several:
+            several.pop("a whole number", None)
         return None if None in several else " or ".join(str(w) for w in several if w != "None")
     if origin is typing.Literal:
         good = any(type(value) is type(each) and value == each for each in inner)

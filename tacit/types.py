@@ -100,6 +100,10 @@ class AbstractObjective(AbstractPrivate):
     def value(self, x: Params) -> Float[Array, ""]:
         """`f(x)`."""
 
+    def measured(self, x: Params) -> Float[Array, ""]:
+        """`f(x)` for whoever watches a run: infinite where `value` would end it with an error."""
+        return self.value(x)
+
 
 class AbstractDifferentiable(AbstractObjective):
     """An objective that also gives (sub)gradients, whole and clipped unit by unit."""

@@ -71,7 +71,7 @@ def measure(plan: Any, states: Any) -> dict[str, Array]:
         scale = jnp.sum(plan.reference**2)
         measured["distance"] = jnp.sum((answers - plan.reference) ** 2) / scale
     if plan.watch:
-        values = jax.vmap(lambda objective: objective.value(mean))(plan.objectives)
+        values = jax.vmap(lambda objective: objective.measured(mean))(plan.objectives)
         measured["objective"] = jnp.sum(values) + plan.agents * plan.public.value(mean)
     if plan.keep:
         measured[ANSWERS] = answers

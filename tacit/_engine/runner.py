@@ -38,6 +38,7 @@ from tacit.method.citation import papers_of
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
+from tacit.problem.boxes import skips
 from tacit.problem.problem import Problem
 from tacit.problem.task import Task
 
@@ -214,6 +215,7 @@ def run(
             entry = f"{identity} {start}"
             charge = enter(ledger, dataset, owner, entry, agreed)
             roots = rekeyed(roots, ledger.noise_key(entry))
+        before = skips(plan.objectives)
         found = simulate(
             plan,
             roots,
@@ -228,6 +230,7 @@ def run(
             keep=keep,
         )
         sent = bytes_sent(plan, rounds)[found.rounds]
+        after = skips(plan.objectives)
     history = History(
         rounds=found.rounds,
         measured=found.measured,
@@ -252,6 +255,7 @@ def run(
         charge=charge,
         answer=agreed.method.answer(found.answers[0].mean(axis=0), agreed),
         papers=papers_of(method),
+        skipped=_named(problem, before, after),
     )
 
 
@@ -263,6 +267,14 @@ def _try(plan: Plan, metrics: Mapping[str, Metric], kept: int, trials: int) -> N
     check_size(kept, trials, *start.shape)
     for name, metric in metrics.items():
         value_of(name, metric, start)
+
+
+def _named(problem: Task, before: Any, after: Any) -> dict[str, int]:
+    """Agents of which points were skipped in between, with their numbers."""
+    if before is None:
+        return {}
+    more = zip(problem.names, (after - before).tolist(), strict=True)
+    return {name: many for name, many in more if many}
 
 
 def _reference(problem: Task, reference: Any) -> Any:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tacit.cli.console import emit, guarded, progress, say, table
+from tacit.cli.console import FAILED, emit, guarded, progress, say, table
 from tacit.deploy.operate.status import read_status, spent
 from tacit.privacy.digits import short
 from tacit.study.read import read_study
@@ -38,13 +38,16 @@ def rehearse(
                 f"{rehearsal.unfit:,} records do not fit the study; in a run they count but "
                 "contribute nothing. Each owner can list its own: tacit check STUDY --data FILE"
             )
+        if not json:
+            for name, told in rehearsal.failing.items():
+                say(f"WARNING: the simulator of {name}: {told}")
         began = time.monotonic()
         with progress("members done", quiet=json) as told:
             found = perform(rehearsal, told=told)
         seconds = time.monotonic() - began
         if json:
             emit({"format": "tacit-rehearsal-1", "seconds": seconds, "members": _plain(found)})
-            return 0
+            return FAILED if rehearsal.failing else 0
         members = rehearsal.manifest.members
         table(
             ("Member", "Rounds", "Median round", "95th percentile", "Epsilon"),
@@ -60,7 +63,7 @@ def rehearse(
             ],
         )
         say(f"The rehearsal took {seconds:.0f} s. Logs, states and models: {folder}")
-        return 0
+        return FAILED if rehearsal.failing else 0
 
     return guarded(command, as_json=json)
 

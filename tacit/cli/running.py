@@ -20,6 +20,7 @@ from tacit.cli.console import (
 from tacit.errors import ConfigError
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.coefficients import CoefficientTable
+from tacit.problem.simulator import LossBox
 from tacit.report.canvas import without_figures
 from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
@@ -199,6 +200,9 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
             "results are those of the last state before. If parameters are really that large, "
             "raise divergence in [run]."
         )
+    elif isinstance(getattr(outcome.assembled.problem, "objectives", None), LossBox):
+        named = zip(result.parameter_names, result.solution, strict=True)
+        say(f"Answer: {', '.join(f'{name} = {value:.6g}' for name, value in named)}.")
     if released is not None:
         sentence, headings, rows = released
         say()

@@ -28,6 +28,8 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 class DZOA(AbstractMethod):
     """Distributed zeroth-order ADMM with a proved guarantee, from function values only.
 
+    Without privacy take `DZOASolver`, which needs no budget.
+
     Every round, each agent asks its objective for finite differences, clipped record by record,
     releases them with noise as `g`, and solves the known part of its subproblem in closed form:
 

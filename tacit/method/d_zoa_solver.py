@@ -43,7 +43,8 @@ class DZOASolver(AbstractMethod):
         g <- (1/J) sum_j (1/u2_t) [F(b + u1_t n1 + u2_t n2) - F(b + u1_t n1)] n2
         b <- b - (step / sqrt(t)) g
 
-    Here `u1_t = u1/t` and `u2_t = u1/(P t)^2`. Then agents share `b_k` and update their duals.
+    Here `u1_t = u1/t` and `u2_t = u1/(P t)^2`, at least `shortest`. Then agents share `b_k` and
+    update their duals.
 
     With `printed=False`, the default, only the private `f_k` is estimated, around its running
     estimate `c`: `g = c + (1/J) sum_j (slope_j - c'n2) n2` has the same mean, and a variance that
@@ -53,7 +54,7 @@ class DZOASolver(AbstractMethod):
     Source: Gratton et al. (2021), section III-B, algorithm 1, eqs (4), (5), (7) to (9); Gratton et
     al. (2020), section III-C, algorithm 1, eqs (9), (12), (13); section IV, eq (20). Deviations:
     dual steps use the fresh iterates, `u2_t` is at most `u1_t / 2` (the paper's own condition fails
-    at P = 1, t = 1) and never below the square root of the machine precision.
+    at P = 1, t = 1) and never below `shortest`, where rounding or noise would take over.
 
     What leaves: `b_k`. Without `claim` there is no guarantee. With it the method carries the
     paper's claim, whose status is `model`: it adds up covariances of steps that depend on each
@@ -73,6 +74,8 @@ class DZOASolver(AbstractMethod):
             paper.
         warm_start: start at the last `b_k` instead of the public starting point.
         claim: the paper's claim per iteration; for the printed algorithm only.
+        shortest: smallest `u2`, positive. Noisy values need a larger one: `smoothing` of
+            `problem.measure_noise`, over the root of `P`, since `n2` is about that long.
         closed: count `k` among its own neighbours, as the earlier version (2020) does: `F_k` gains
             `rho ||b - b_k||^2`, and duals do not change.
 
@@ -102,6 +105,7 @@ class DZOASolver(AbstractMethod):
     warm_start: bool = eqx.field(static=True, default=True)
     claim: PaperClaim | None = eqx.field(static=True, default=None)
     closed: bool = eqx.field(static=True, default=False)
+    shortest: Numbers = _FLOOR
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __init__(
@@ -115,8 +119,10 @@ class DZOASolver(AbstractMethod):
         warm_start: bool = True,
         claim: PaperClaim | None = None,
         closed: bool = False,
+        shortest: Positive = _FLOOR,
     ) -> None:
-        self.step, self.penalty, self.smoothing = step, penalty, smoothing
+        self.step, self.penalty = step, penalty
+        self.smoothing, self.shortest = smoothing, shortest
         self.inner_steps, self.warm_start, self.claim = inner_steps, warm_start, claim
         if claim is not None and not (printed and step is not None):
             raise ConfigError(
@@ -179,6 +185,7 @@ class DZOASolver(AbstractMethod):
                 self.smoothing,
                 directions,
                 used,
+                self.shortest,
             )
             n2 = directions[1]
             if self.printed:
@@ -245,6 +252,7 @@ def two_point_slopes(
     smoothing: Numbers,
     directions: Float[Array, "2 J p"],
     used: Bool[Array, " J"] | None = None,
+    shortest: Numbers = _FLOOR,
 ) -> Float[Array, " J"]:
     """`[F(b + u1 n1 + u2 n2) - F(b + u1 n1)] / u2` for every pair of directions `(n1, n2)`.
 
@@ -258,10 +266,11 @@ def two_point_slopes(
         smoothing: `u1` at t = 1, positive.
         directions: `n1` and `n2`.
         used: mask of the pairs to evaluate; the others give 0. `None` for all.
+        shortest: smallest `u2`, positive; `u1` is at least twice that.
     """
     n1, n2 = directions
-    u1 = smoothing / t
-    u2 = jnp.maximum(jnp.minimum(smoothing / (n2.shape[1] * t) ** 2, u1 / 2), _FLOOR)
+    u1 = jnp.maximum(smoothing / t, 2.0 * shortest)
+    u2 = jnp.maximum(jnp.minimum(smoothing / (n2.shape[1] * t) ** 2, u1 / 2), shortest)
     base = b + u1 * n1
     if used is not None:
         # a black box is not called at a point that is not finite

@@ -21,12 +21,14 @@ from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
 from tacit.ranges import Count, Listed
 
 
-@checked(ProblemError, own="agents function")
+@checked(ProblemError, own="agents function command")
 def black_box(
     function: Callable[..., Any] | None = None,
     agents: int | None = None,
     *,
     command: Sequence[str] | None = None,
+    cwd: str | Path | None = None,
+    env: Mapping[str, str] | None = None,
     batched: bool = False,
     workers: Count | None = None,
     timeout: Seconds | None = None,
@@ -51,6 +53,10 @@ def black_box(
             prints one number as its last line. In its arguments `{x}` stands for all values with
             commas between them, `{agent}` for the agent's number, and `{x0}`, `{x1}`, ... (or the
             names of the parameters) for single values.
+        cwd: folder that the program is started in, by default that of this process; with `{agent}`
+            in it a folder for each agent.
+        env: variables of the program's environment besides those of this process, with the same
+            placeholders in their values.
         batched: whether the function takes many points per call.
         workers: how many evaluations run at a time, each in a process of its own, at least 1;
             by default one program at a time, and a function in this process.
@@ -94,6 +100,8 @@ def black_box(
         cache,
         shown_to(progress),
         stochastic,
+        cwd,
+        env,
     )
     return CostBox(
         normaliser=np.ones(agents),
@@ -168,7 +176,7 @@ def record_box(
     )
 
 
-@checked(ProblemError, own="agents function regulariser constraint")
+@checked(ProblemError, own="agents function command regulariser constraint")
 def black_box_problem(
     function: Callable[..., Any] | None = None,
     agents: int | Sequence[Any] | None = None,
@@ -180,6 +188,8 @@ def black_box_problem(
     parameter_names: Sequence[str] | None = None,
     normaliser: Any = None,
     command: Sequence[str] | None = None,
+    cwd: str | Path | None = None,
+    env: Mapping[str, str] | None = None,
     batched: bool = False,
     workers: Count | None = None,
     timeout: Seconds | None = None,
@@ -202,6 +212,8 @@ def black_box_problem(
         normaliser: divisor of sums over records, only with records; see `record_box`.
         command: an external program and its arguments, instead of a function, where `agents` is a
             number; see `black_box`.
+        cwd: folder that the program is started in; see `black_box`.
+        env: further variables of the program's environment; see `black_box`.
         batched: whether the function takes many points per call.
         workers: how many evaluations run at a time, each in a process of its own.
         timeout: seconds after which an evaluation is stopped and has failed, positive.
@@ -248,13 +260,15 @@ def black_box_problem(
             function,
             agents,
             command=command,
+            cwd=cwd,
+            env=env,
             parameter_names=parameter_names,
             stochastic=stochastic,
             **how,
         )
         counts = np.ones(agents, dtype=int)
     else:
-        if command is not None:
+        if command is not None or cwd is not None or env is not None:
             raise ProblemError(
                 "command gives one number, the whole cost of an agent; give the number of agents "
                 "instead of their records, or a function of records that starts the program"

@@ -153,6 +153,11 @@ def asked_of(objectives: AbstractPrivate, awake: Bool[ArrayLike, " agents"]) -> 
     return eqx.tree_at(lambda o: o.agent, objectives, awake_ones)
 
 
+def skips(objectives: Any) -> Int[np.ndarray, " agents"] | None:
+    """How many points of each agent have been skipped so far; `None` without black boxes."""
+    return objectives.host.skips if isinstance(objectives, BlackBox) else None
+
+
 def computed(call: Callable[[], Value], objectives: AbstractPrivate) -> Value:
     """The result of compiled code that may ask black boxes; their first error instead, if any.
 

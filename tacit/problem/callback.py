@@ -34,7 +34,7 @@ def host_errors() -> Iterator[None]:
     """Raise the exception of a host function instead of the error that JAX makes of it."""
     try:
         yield
-    except jax.errors.JaxRuntimeError as error:
+    except (jax.errors.JaxRuntimeError, ValueError) as error:  # the latter where arrays are read
         for meant in list(_RAISED):
             if str(meant) in str(error):
                 _RAISED.clear()

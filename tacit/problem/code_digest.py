@@ -43,13 +43,14 @@ def digest(*values: object) -> bytes:
     return found.digest()
 
 
-def of_command(command: Sequence[str]) -> bytes:
+def of_command(command: Sequence[str], folder: Path | None = None) -> bytes:
     """A digest of a command and of the files that it names.
 
     Args:
         command: program and arguments.
+        folder: where it is started; the working directory by default.
     """
-    files = [Path(each) for each in command]
+    files = [Path(folder or "", each) for each in command]
     return digest([*command], [each.read_bytes() for each in files if each.is_file()])
 
 

@@ -16,7 +16,8 @@ from tacit.problem.constraint import (
     Free,
     Simplex,
 )
-from tacit.problem.convex_cost import ConvexCost, described
+from tacit.problem.convex_cost import ConvexCost
+from tacit.problem.convex_program import described
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import (
     AbstractLoss,

@@ -290,7 +290,7 @@ class Polyhedron(ConvexSet):
         target: `b`, shape `(k,)`; none by default.
 
     Raises:
-        ProblemError: shapes that do not match, or numbers that are not finite.
+        ProblemError: shapes that do not match, numbers that are not finite, or no point inside.
 
     Example:
         >>> capped = Polyhedron([[1.0, 1.0], [-1.0, 0.0]], [1.0, 0.0])
@@ -315,6 +315,12 @@ class Polyhedron(ConvexSet):
                 f"{len(equal[0][0])}; both need one for each parameter"
             )
         self.builder = _Polyhedron(inequalities, equal)
+        if self.builder.empty():
+            raise ProblemError(
+                "polyhedron: no point satisfies all rows of matrix x <= bound"
+                + ("" if equal is None else " and equations x = target")
+                + "; correct the signs, or leave rows out"
+            )
 
     def check(self, dimension: int) -> None:
         """Refuse a matrix whose number of columns differs from the number of parameters."""
@@ -327,6 +333,9 @@ class Polyhedron(ConvexSet):
             )
         super().check(dimension)
 
+
+_INFEASIBLE = 2
+"""Status of SciPy's linear programs."""
 
 _Rows = tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]
 """A matrix and a vector with one entry per row, in a form that can be compared."""
@@ -346,6 +355,16 @@ class _Polyhedron:
             matrix, target = map(np.asarray, self.equations)
             found.append(matrix @ x == target)
         return found
+
+    def empty(self) -> bool:
+        """Whether a linear program finds that there is no point inside."""
+        from scipy.optimize import linprog
+
+        matrix, bound = self.inequalities
+        rows, target = self.equations or (None, None)
+        zero = np.zeros(len(matrix[0]))
+        found = linprog(zero, matrix, bound, rows, target, bounds=(None, None))
+        return found.status == _INFEASIBLE
 
 
 def _rows(name: str, matrix: Any, vector_name: str, vector: Any) -> _Rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -17,8 +16,8 @@ from tacit.clipping import clipped
 from tacit.errors import ProblemError
 from tacit.problem.callback import call_host
 from tacit.problem.constraint import FREE, AbstractConstraint
+from tacit.problem.convex_program import Program
 from tacit.problem.problem import Problem, check_public, starting_point
-from tacit.problem.projection import Answer, clarabel, cvxpy
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 from tacit.ranges import Listed
 from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
@@ -38,11 +37,15 @@ class Programs:
 
     def __init__(self, build: Callable[..., Any], agents: int, dimension: int) -> None:
         self.build, self.agents, self.dimension = build, agents, dimension
-        self._programs = [_Program(build, agent, dimension) for agent in range(agents)]
+        self._programs = [Program(build, agent, dimension) for agent in range(agents)]
 
     def values(self, points: ArrayLike, agents: ArrayLike) -> Float[np.ndarray, "*batch n"]:
-        """The cost at each point, shape `(*batch, 1)`; infinite where constraints are not met."""
+        """The cost at each point, shape `(*batch, 1)`; an error where constraints are not met."""
         return self._each(lambda program, row: program.value(row), points, agents)
+
+    def measured(self, points: ArrayLike, agents: ArrayLike) -> Float[np.ndarray, "*batch n"]:
+        """The cost at each point, shape `(*batch, 1)`; infinite where constraints are not met."""
+        return self._each(lambda program, row: program.measured(row), points, agents)
 
     def slopes(self, points: ArrayLike, agents: ArrayLike) -> Float[np.ndarray, "*batch p"]:
         """A subgradient at each point."""
@@ -66,116 +69,11 @@ class Programs:
         return rows, np.broadcast_to(np.asarray(agents), batch).reshape(-1), batch
 
     def _each(
-        self, ask: Callable[[_Program, np.ndarray], np.ndarray], points: Any, agents: Any
+        self, ask: Callable[[Program, np.ndarray], np.ndarray], points: Any, agents: Any
     ) -> Any:
         rows, owners, batch = self._flat(points, agents)
         found = [ask(self._programs[int(k)], row) for k, row in zip(owners, rows, strict=True)]
         return np.stack(found).reshape(*batch, -1)
-
-
-class _Program:
-    """One agent's cost: at a fixed point, and with a quadratic around one."""
-
-    def __init__(self, build: Callable[..., Any], agent: int, dimension: int) -> None:
-        cp = cvxpy()
-        self._agent, self._lock = agent, threading.Lock()
-        self._x = cp.Variable(dimension, name="x")
-        self._at, self._root = cp.Parameter(dimension), cp.Parameter(pos=True)
-        self._centre = cp.Parameter(dimension)
-        cost, constraints = described(build, self._x, agent)
-        self._constraints = constraints
-        self._fixed = self._x == self._at
-        self._value = cp.Problem(cp.Minimize(cost), [*constraints, self._fixed])
-        near = cp.sum_squares(self._root * self._x - self._centre) / 2
-        self._prox = cp.Problem(cp.Minimize(cost + near), constraints)
-        if not self._value.is_dcp():
-            raise ProblemError(
-                f"cvxpy cannot see that the cost of agent {agent} is convex with convex "
-                "constraints; write it by the rules of disciplined convex programming "
-                "(dcp.stanford.edu)"
-            )
-
-    def value(self, x: np.ndarray) -> np.ndarray:
-        if not np.isfinite(x).all():
-            return np.full(1, np.nan)  # the run reports its divergence
-        return np.array([self._at_point(x).value])
-
-    def slope(self, x: np.ndarray) -> np.ndarray:
-        if not np.isfinite(x).all():
-            return np.full(len(x), np.nan)
-        # moving the fixed point by one changes the minimum by minus the multiplier
-        return -np.reshape(self._solved(x).duals[self._fixed.id], -1)
-
-    def duals(self, x: np.ndarray) -> list[np.ndarray]:
-        found = self._solved(x).duals
-        return [np.asarray(found[each.id]) for each in self._constraints]
-
-    def prox(self, v: np.ndarray, modulus: float) -> np.ndarray:
-        if not (np.isfinite(v).all() and np.isfinite(modulus)):
-            return np.full(len(v), np.nan)
-        with self._lock:
-            self._root.value = modulus**0.5
-            self._centre.value = modulus**0.5 * v
-            answer = clarabel(self._prox, self._x)
-        if answer.point is None:
-            raise ProblemError(
-                f"the cost of agent {self._agent} has no minimiser near a point: the solver ended "
-                f"with status {answer.status!r}; check that some x meets all its constraints"
-            )
-        return answer.point
-
-    def _at_point(self, x: np.ndarray) -> Answer:
-        with self._lock:
-            self._at.value = x
-            answer = clarabel(self._value, self._x)
-        if answer.status in (cvxpy().UNBOUNDED, cvxpy().UNBOUNDED_INACCURATE):
-            raise ProblemError(
-                f"the cost of agent {self._agent} has no lower bound in the agent's own variables; "
-                "bound them"
-            )
-        return answer
-
-    def _solved(self, x: np.ndarray) -> Answer:
-        answer = self._at_point(x)
-        if answer.point is None:
-            raise ProblemError(
-                f"the cost of agent {self._agent} has no slope at a point that was asked for, "
-                f"because its constraints are not met there (status {answer.status!r}); keep to "
-                "the points where all are met by constraint=, or take ADMM, which asks for "
-                "proximal points only"
-            )
-        return answer
-
-
-def described(build: Callable[..., Any], x: Any, agent: int) -> tuple[Any, list[Any]]:
-    """A user's cost and constraints in a cvxpy variable.
-
-    Args:
-        build: `(x, agent) -> cost`, or `(cost, constraints)`.
-        x: cvxpy variable.
-        agent: number of the agent.
-
-    Raises:
-        ProblemError: a function that raises, or returns something else.
-    """
-    cp = cvxpy()
-    try:
-        found = build(x, agent)
-    except Exception as error:
-        raise ProblemError(
-            f"the cost of agent {agent} could not be built for {x.size} parameters: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    pair = isinstance(found, tuple) and len(found) == 2
-    cost: Any = found[0] if pair else found
-    constraints: Any = found[1] if pair else []
-    good = isinstance(cost, cp.Expression) and cost.size == 1
-    if not good or not all(isinstance(each, cp.Constraint) for each in constraints):
-        raise ProblemError(
-            f"the cost of agent {agent}: the function must return a scalar cvxpy expression, or "
-            "one and a list of cvxpy constraints"
-        )
-    return cost, list(constraints)
 
 
 class ConvexCost(AbstractDifferentiable):
@@ -204,7 +102,7 @@ class ConvexCost(AbstractDifferentiable):
         """What the user's function must keep to."""
         return (
             "the cost of each agent is described by data of its own and public values only, and "
-            "the solver finds its value and slope wherever it is asked",
+            "the solver finds a finite value and a slope wherever it is asked",
             "what others can see of how long its solver takes tells nothing of the costs",
         )
 
@@ -217,6 +115,12 @@ class ConvexCost(AbstractDifferentiable):
     def value(self, x: Params) -> Float[Array, ""]:
         """`f(x)`."""
         return self.losses(x)[0] / self.normaliser
+
+    def measured(self, x: Params) -> Float[Array, ""]:
+        """`f(x)`, infinite where the agent's constraints are not met."""
+        x, ask = jnp.asarray(x), self.programs.measured
+        found = call_host(ask, (1,), x, self.agent, vmap_method="expand_dims")
+        return found[0] / self.normaliser
 
     def gradient(self, x: Params) -> Float[Array, " p"]:
         """A subgradient of `f` at `x`: the multiplier of `x` in the solver's solution."""

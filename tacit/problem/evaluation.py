@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,9 @@ from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from tacit.errors import ProblemError
-from tacit.problem.processes import Function, Program
+from tacit.problem.code_digest import of_command
+from tacit.problem.processes import Function
+from tacit.problem.program import Program
 from tacit.problem.stored import Evaluations
 from tacit.ranges import Range
 
@@ -63,9 +65,12 @@ class Evaluation:
         cache: file of evaluations, or `None`.
         progress: called after every evaluation.
         stochastic: whether values at one point differ, as declared.
+        cwd: folder that the program is started in, or `None`.
+        env: variables of the program's environment besides those of this process, or `None`.
 
     Raises:
-        ProblemError: a timeout of a function that is called in this process.
+        ProblemError: a timeout of a function that is called in this process, or a folder or
+            environment for a function.
     """
 
     command: Sequence[str] | None = None
@@ -76,12 +81,19 @@ class Evaluation:
     cache: str | Path | None = None
     progress: Progress | None = None
     stochastic: bool = False
+    cwd: str | Path | None = None
+    env: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         if self.timeout is not None and self.command is None and self.workers is None:
             raise ProblemError(
                 f"timeout={self.timeout:g}: a function that is called in this process cannot be "
                 "stopped; write workers=1 to call it in another one"
+            )
+        if self.command is None and not (self.cwd is None and self.env is None):
+            raise ProblemError(
+                "cwd and env are for the program of command; a function sets its own (os.chdir, "
+                "os.environ)"
             )
 
     @property
@@ -121,8 +133,17 @@ class Evaluation:
         """
         if self.cache is None:
             return None
-        one = function if self.command is None else list(Program(self.command, self.names).command)
-        return Evaluations(Path(self.cache), one, own)
+        if self.command is None:
+            return Evaluations(Path(self.cache), function, own)
+        program = self._program()
+        if self.cwd is not None or self.env is not None:
+            # the files that a command names may be others in each folder
+            folders = [program.folder(agent) for agent in range(len(own))]
+            files = [of_command(program.command, folder) for folder in folders]
+            places = [None if folder is None else str(folder) for folder in folders]
+            variables = dict(self.env or {})
+            own = tuple((*each, variables) for each in zip(own, places, files, strict=True))
+        return Evaluations(Path(self.cache), list(program.command), own)
 
     def crew(self, function: Callable[..., Any] | None, own: Sequence[Any]) -> Crew | None:
         """Workers that take calls, or `None` where the function is called in this process.
@@ -131,12 +152,19 @@ class Evaluation:
             ProblemError: a program that cannot be run.
         """
         if self.command is not None:
-            one = Program(self.command, self.names, self.timeout)  # refused here, not in a run
-            return Crew(lambda: Program(one.command, self.names, self.timeout), self.workers or 1)
+            program = self._program()  # refused here, not in a run
+            for agent in range(len(own)):
+                folder = program.folder(agent)
+                if folder is not None and not folder.is_dir():
+                    raise ProblemError(f"cwd: there is no folder {folder} for agent {agent}")
+            return Crew(lambda: self._program(program.command), self.workers or 1)
         if self.workers is None:
             return None
         Function(function, own, self.timeout)
         return Crew(lambda: Function(function, own, self.timeout), self.workers)
+
+    def _program(self, command: Sequence[str] | None = None) -> Program:
+        return Program(command or self.command, self.names, self.timeout, self.cwd, self.env)
 
 
 def shown_to(progress: bool | Progress) -> Progress | None:
@@ -150,7 +178,9 @@ def shown_to(progress: bool | Progress) -> Progress | None:
 
 def _print(done: int, asked: int) -> None:
     end = "\n" if done == asked else ""
-    print(f"\r{done:,} of {asked:,} evaluations", end=end, file=sys.stderr, flush=True)
+    # what later rounds will ask for is not known
+    text = f"{done:,} evaluations made, {asked - done:,} waiting"
+    print(f"\r{text:<60}", end=end, file=sys.stderr, flush=True)
 
 
 PLAIN = Evaluation()

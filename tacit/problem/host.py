@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,16 +23,20 @@ NOBODY = -1
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """One call: the points of one agent, and their rows in the batch."""
+    """One call: the points of one agent, and their rows in the batch.
+
+    Points of one group belong to one answer, which is 0 as soon as one of them is skipped.
+    """
 
     agent: int
+    group: int
     rows: Int[np.ndarray, " m"]
     points: Float[np.ndarray, "m p"]
 
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """Values of a call, or its last error, after a number of tries."""
+    """Values of a call, or its last error, after a number of tries; neither if it was spared."""
 
     values: Float[np.ndarray, "m n"] | None
     error: BaseException | None
@@ -78,7 +82,10 @@ class Host:
         self._batched = batched
         self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
-        self._asked = self._answered = self._skipped = 0
+        self._inside = False
+        self._skipped = np.zeros(len(own), dtype=np.int64)
+        self._given_up = set[int]()
+        self._asked = self._answered = 0
         self._error: BaseException | None = None
         self._lock = threading.RLock()
         self._crew = evaluation.crew(function, own)
@@ -87,6 +94,15 @@ class Host:
         self._stored = evaluation.stored(function, own)
         if self._stored is not None:
             weakref.finalize(self, self._stored.close)
+
+    def __repr__(self) -> str:
+        name = getattr(self._function, "__name__", type(self._function).__name__)
+        of = "a program" if self.evaluation.command is not None else name
+        return f"<Host of {of} for {len(self._own)} agents>"
+
+    def own(self, agent: int) -> Any:
+        """Second argument of the function for an agent."""
+        return self._own[agent]
 
     @property
     def calls(self) -> Int[np.ndarray, " agents"]:
@@ -97,7 +113,12 @@ class Host:
     @property
     def skipped(self) -> int:
         """Number of points that were skipped because their evaluation failed."""
-        return self._skipped
+        return int(self._skipped.sum())
+
+    @property
+    def skips(self) -> Int[np.ndarray, " agents"]:
+        """The same for every agent."""
+        return self._skipped.copy()
 
     def raise_pending(self) -> None:
         """Raise the first error since the last call, if there was one, and forget it."""
@@ -106,11 +127,16 @@ class Host:
         if error is not None:
             raise error
 
-    def interrupt(self) -> None:
-        """Evaluate nothing more until the next `raise_pending`; from any thread."""
+    def interrupt(self) -> bool:
+        """Evaluate nothing more until the next `raise_pending`; from any thread.
+
+        Returns:
+            Whether that is so already: no function runs in this process, which nothing could end.
+        """
         self._error = self._error or KeyboardInterrupt()
         if self._crew is not None:
             self._crew.stop()
+        return not self._inside
 
     def evaluate(
         self, points: ArrayLike, agents: ArrayLike, *, fresh: bool = False
@@ -130,7 +156,7 @@ class Host:
         values = np.zeros((len(owners), self._width))
         # A program that queries two boxes at once calls from two threads; user code sees one.
         with self._lock:
-            self._fill(values, x, owners, fresh)
+            self._fill(values, x, owners, self._groups(batch, np.shape(agents)), fresh)
         return values.reshape(*batch, self._width)
 
     def _fill(
@@ -138,6 +164,7 @@ class Host:
         values: Float[np.ndarray, "m n"],
         x: Float[np.ndarray, "m p"],
         owners: Int[np.ndarray, " m"],
+        groups: Int[np.ndarray, " m"],
         fresh: bool,
     ) -> None:
         # A point that is not finite is unused, or belongs to a run that diverged: not an error of
@@ -145,14 +172,15 @@ class Host:
         usable = np.isfinite(x).all(axis=1) & (owners != NOBODY)
         values[owners != NOBODY] = np.nan
         self._asked += int(np.sum(usable))
+        self._given_up = set()
         stored = None if fresh else self._stored
         if stored is not None:
             usable &= ~self._found(stored, values, x, owners, usable)
         jobs: list[_Job] = []
         for agent in np.unique(owners[usable]):
             rows = np.flatnonzero(usable & (owners == agent))
-            for group in [rows] if self._batched else rows[:, None]:
-                jobs.append(_Job(int(agent), group, x[group]))
+            for some in [rows] if self._batched else rows[:, None]:
+                jobs.append(_Job(int(agent), int(groups[some[0]]), some, x[some]))
         try:
             for job, outcome in self._outcomes(jobs):
                 if stored is not None and outcome.values is not None:
@@ -164,6 +192,13 @@ class Host:
         except BaseException as error:
             # An interrupt is not the function's fault, and ends the run as it is.
             self._error = self._error or error
+
+    def _groups(self, batch: tuple[int, ...], agents: tuple[int, ...]) -> Int[np.ndarray, " m"]:
+        """The group of every point: the points along the last axis, where all are one agent's."""
+        numbers = np.arange(int(np.prod(batch)))
+        if self._batched or not numbers.size or agents[-1:] not in ((), (1,)):
+            return numbers
+        return numbers // int(np.prod(batch[-1:]))
 
     def _found(
         self,
@@ -204,7 +239,7 @@ class Host:
         self._calls[job.agent] += many * outcome.tries
         self._answered += many
         if self._skips(outcome):
-            self._skipped += many
+            self._skipped[job.agent] += many
         if how.progress is not None:
             how.progress(self._answered, self._asked)
 
@@ -212,10 +247,16 @@ class Host:
         return isinstance(outcome.error, OracleError) and self.evaluation.on_failure == "skip"
 
     def _call(self, argument: Any, agent: int) -> Any:
-        return self._function(argument, self._own[agent])
+        self._inside = True
+        try:
+            return self._function(argument, self._own[agent])
+        finally:
+            self._inside = False
 
     def _try(self, ask: Callable[[Any, int], Any], job: _Job) -> _Outcome | None:
         """Ask for the values of a job, again if need be; `None` after an error of another."""
+        if job.group in self._given_up:
+            return _Outcome(None, None, 0)
         outcome = None
         for tries in range(1, self.evaluation.tries + 1):
             if self._error is not None:
@@ -223,7 +264,13 @@ class Host:
             outcome = self._once(ask, job, tries)
             if not isinstance(outcome.error, OracleError):
                 break
-        if outcome is not None and not self._skips(outcome):
+        if outcome is not None and isinstance(outcome.error, OracleError) and outcome.tries > 1:
+            last = OracleError(f"{outcome.error}. This was the last of {outcome.tries} tries")
+            last.__cause__ = outcome.error.__cause__
+            outcome = replace(outcome, error=last)
+        if outcome is not None and self._skips(outcome):
+            self._given_up.add(job.group)
+        elif outcome is not None:
             self._error = self._error or outcome.error  # so that no other job begins
         return outcome
 

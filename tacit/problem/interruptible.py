@@ -21,6 +21,11 @@ Value = TypeVar("Value")
 _PATIENCE = 5.0
 """Seconds that an interrupted call is waited for; nothing can end a Python function in it."""
 
+_COMPILING = 60.0
+"""Seconds more for compiled code, and for compiling it: both end by themselves, and Python aborts
+where it ends while they are in a thread.
+"""
+
 _PAUSE = 0.1
 """Seconds between looks at signals, where waiting cannot be interrupted."""
 
@@ -40,7 +45,7 @@ _SETTINGS = (
 
 
 def interruptible(
-    call: Callable[[], Value], end: Callable[[], None], settle: Callable[[], None]
+    call: Callable[[], Value], end: Callable[[], bool], settle: Callable[[], None]
 ) -> Value:
     """The result of a call, made in a thread of its own with the settings of this one.
 
@@ -89,11 +94,12 @@ def interruptible(
         while not done.wait(_PAUSE):
             pass
     except KeyboardInterrupt:
-        last = time.monotonic() + _PATIENCE
-        while not done.is_set() and time.monotonic() < last:
+        began, soon = time.monotonic(), True
+        while not done.is_set():
+            if time.monotonic() - began > _PATIENCE + _COMPILING * soon:
+                break
             with gate:
-                if not over:
-                    end()
+                soon = over or end()
             done.wait(_PAUSE)
         raise
     if errors:

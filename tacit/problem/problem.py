@@ -224,7 +224,7 @@ def check_public(regulariser: object, constraint: object) -> None:
 
 @eqx.filter_jit
 def _total(objectives: AbstractObjective, x: Params) -> Float[Array, ""]:
-    return jnp.sum(eqx.filter_vmap(lambda objective: objective.value(x))(objectives))
+    return jnp.sum(eqx.filter_vmap(lambda objective: objective.measured(x))(objectives))
 
 
 def _distinct(kind: str, names: tuple[str, ...]) -> None:

@@ -49,6 +49,7 @@ def empirical_risk(
     pad_to: int | None = None,
     bounds: RecordBounds | None = None,
     assumptions: Sequence[str] = (),
+    parameter_names: Sequence[str] | None = None,
 ) -> Problem:
     """Regularised empirical risk over the records of several agents.
 
@@ -74,6 +75,8 @@ def empirical_risk(
         assumptions: what must be public about the records for a guarantee to hold, in sentences
             that every guarantee repeats. `Sites.features` and `Sites.targets` include those of the
             preparation and of the division.
+        parameter_names: names of the parameters; by default those of the columns, where each has
+            its own.
 
     Raises:
         ProblemError: tables that do not match each other, entries that are not finite numbers,
@@ -138,7 +141,7 @@ def empirical_risk(
         x0=starting_point(x0, dimension, constraint),
         counts=counts,
         names=names,
-        parameter_names=_parameter_names(loss, columns, dimension),
+        parameter_names=tuple(parameter_names or _parameter_names(loss, columns, dimension)),
         regulariser=regulariser,
         constraint=constraint,
         declared=normaliser is not None,

@@ -67,6 +67,37 @@ class LossBox(RecordBox):
         )
 
 
+_TRIED = 20
+"""Most records at which a simulator is tried."""
+
+
+def tried(box: LossBox, x: np.ndarray) -> str:
+    """Where a simulator raises on its owner's records: private, only for the owner.
+
+    Args:
+        box: one agent's records.
+        x: point, shape `(p,)`.
+
+    Returns:
+        How many of the first records it raises for, and what for the first of them; empty if it
+        raises for none.
+    """
+    rows, targets = (each[:_TRIED] for each in box.host.own(int(np.asarray(box.agent))))
+    errors = list[Exception]()
+    for row, target in zip(rows, targets, strict=True):
+        try:
+            float(box.loss.value(x.copy(), row, float(target)))
+        except Exception as error:
+            errors.append(error)
+    if not errors:
+        return ""
+    first = f"{type(errors[0]).__name__}: {errors[0]}"
+    return (
+        f"it raises at the start for {len(errors)} of the {len(rows)} records that were tried; "
+        f"between sites they count 0, and nobody is told. The first: {first}"
+    )
+
+
 def boxed(
     loss: AbstractBlackBox,
     tables: list[np.ndarray],

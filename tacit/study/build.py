@@ -62,6 +62,12 @@ def build_problem(source: Source, sites: Sites, classes: int) -> Task:
     constraint = _part(source, "constraint", CONSTRAINTS, chosen)
     with source.section("problem", "normaliser"):
         normaliser = _by_site("normaliser", chosen.normaliser, sites.names)
+    with source.section("problem", "parameter_names"):
+        if chosen.parameter_names is not None and not isinstance(loss, AbstractBlackBox):
+            raise ConfigError(
+                "belongs to simulators; the parameters of this loss are named by the columns, so "
+                "leave it out"
+            )
     with source.section("problem"):
         return empirical_risk(
             sites.features,
@@ -71,9 +77,11 @@ def build_problem(source: Source, sites: Sites, classes: int) -> Task:
             constraint,
             weighting=chosen.weighting,
             normaliser=normaliser,
+            x0=None if chosen.x0 is None else list(chosen.x0),
             names=sites.names,
             feature_names=sites.feature_names,
             bounds=_bounds(source),
+            parameter_names=chosen.parameter_names,
         )
 
 

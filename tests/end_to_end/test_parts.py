@@ -215,8 +215,10 @@ def test_a_study_prepares_and_divides_its_records_with_its_parts(
 
 @pytest.mark.slow
 def test_a_simulator_is_run_and_swept(tmp_path: Path, tacit: Command) -> None:
-    path = rooms(tmp_path, SIMULATED)
-    tacit("run", path)
+    named = 'x0 = [1, 0.5]\nparameter_names = ["heating", "leak"]\n[network]'
+    path = rooms(tmp_path, SIMULATED.replace("[network]", named))
+    told = tacit("run", path).stdout
+    assert "Answer: heating = " in told and ", leak = " in told
     owner = json.loads((tmp_path / "results" / "guarantee.json").read_text())["owners"][0]
     assert owner["status"] == "proved" and "the loss Room" in " ".join(owner["assumptions"])
     tacit("sweep", path, "--seeds", "2", "--set", "method.step=0.1,0.2")

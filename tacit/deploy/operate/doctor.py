@@ -24,6 +24,7 @@ from cryptography import x509
 from tacit._engine.environment import versions
 from tacit.deploy.agreement.declared import misfits
 from tacit.deploy.agreement.manifest import Manifest, read_manifest
+from tacit.deploy.agreement.trial import simulated
 from tacit.deploy.identity.certificates import common_name
 from tacit.deploy.identity.keys import WARN_DAYS, Card, Keys, load
 from tacit.deploy.member.process import Options, check, neighbours
@@ -84,7 +85,7 @@ def examine(options: Options) -> Iterator[Finding]:
         yield Finding("agreement and records", False, str(error))
     else:
         yield Finding("agreement and records", True, "signed by everybody; as many as declared")
-    yield from _own_records(manifest, options.data)
+    yield from _own_records(manifest, number, options.data)
     listens = manifest.coordinator is None or number == len(manifest.agents)
     bound = _own_address(keys.card) if listens else Finding("own address", True, "dials out only")
     yield bound
@@ -103,15 +104,18 @@ def examine(options: Options) -> Iterator[Finding]:
         yield from _greeted(manifest, keys, number, around, reachable, listens)
 
 
-def _own_records(manifest: Manifest, data: Path | None) -> Iterator[Finding]:
+def _own_records(manifest: Manifest, number: int, data: Path | None) -> Iterator[Finding]:
     """Findings that only the owner may see: a start does not depend on them."""
     if data is None:
         return
     try:
         told = misfits(manifest, data)
+        failed = simulated(manifest, number, data)
     except TacitError:  # reported above
         return
     yield Finding("each record", not told, told or "fits the study")
+    if failed is not None:
+        yield Finding("simulator", not failed, failed or "answers at the start")
 
 
 def _own_certificate(keys: Keys) -> Finding:

@@ -14,9 +14,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from tacit.deploy.agreement.binding import folder_of
 from tacit.deploy.agreement.declare import rounded
 from tacit.deploy.agreement.declared import check_secure, counts_are_public, declared, own_records
 from tacit.deploy.agreement.manifest import Manifest, Member, agreed
+from tacit.deploy.agreement.trial import simulated
 from tacit.deploy.files import write_text
 from tacit.deploy.identity.certificates import create_authority
 from tacit.deploy.identity.keys import Card, Keys, check_name, create
@@ -52,11 +53,14 @@ class Rehearsal:
         folder: folder that contains a folder for each member.
         manifest: manifest, signed by all members.
         unfit: number of records that do not fit the study: they count, and contribute nothing.
+        failing: what members' simulators raise on their records at the start, by member; empty if
+            nothing.
     """
 
     folder: Path
     manifest: Manifest
     unfit: int = 0
+    failing: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, number: int, *more: str) -> list[str]:
         """The command that starts a member; the same command resumes it."""
@@ -125,8 +129,10 @@ def prepare(
         )
         with jax.enable_x64(True):
             check_secure(declared(manifest))
-        for number in range(count):
+        failing = dict[str, str]()
+        for number, name in enumerate(manifest.names):
             own_records(manifest, number, _records(folder, number))
+            failing[name] = simulated(manifest, number, _records(folder, number)) or ""
         for each in keys:
             manifest = manifest.signed_by(each)
             if manifest.summed:  # members of a sum must have compared each other's cards
@@ -137,7 +143,8 @@ def prepare(
     except BaseException:
         shutil.rmtree(folder)  # the next attempt finds the folder as this one did
         raise
-    return Rehearsal(folder, manifest, int(total.unfit.sum()))
+    failing = {name: told for name, told in failing.items() if told}
+    return Rehearsal(folder, manifest, int(total.unfit.sum()), failing)
 
 
 def _keys(source: Source, sites: Sites, folder: Path) -> list[Keys]:

@@ -47,6 +47,15 @@ class ProblemSection(Section):
         description="declared divisor of a site's sum of losses, positive, instead of its number "
         "of records",
     )
+    x0: tuple[Number, ...] | None = Field(
+        None,
+        description="public starting point, one number per parameter "
+        "[default: the point of the constraint nearest to 0]",
+    )
+    parameter_names: tuple[str, ...] | None = Field(
+        None,
+        description="names of the parameters of a simulator [default: numbers, or the columns]",
+    )
 
 
 class MasksSection(Section):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -180,6 +181,16 @@ def test_a_printed_result_is_short_and_says_what_was_promised() -> None:
     shown: list[str] = []
     result._repr_pretty_(SimpleNamespace(text=shown.append), False)
     assert shown == [told]
+    # nothing that was an answer to another problem, or to none
+    measured = {**result.history.measured, "objective": np.full((4, 1), np.inf)}
+    outside = replace(result, history=replace(result.history, measured=measured))
+    for told in (str(outside), outside._repr_html_()):
+        assert "the objective is infinite at the mean answer" in told and "from their mean" in told
+    told = str(replace(result, skipped={"agent 1": 12}))
+    assert "evaluations that failed were skipped (12 of agent 1)" in told
+    gone = replace(result, diverged=np.array([2]))
+    assert str(gone).startswith("diverged at round 2; no answer\n")
+    assert "<table" not in gone._repr_html_() and "no answer" in gone._repr_html_()
 
 
 @pytest.mark.long
@@ -190,3 +201,14 @@ def test_of_several_trials_one_is_published_and_the_guarantee_says_so() -> None:
     )
     published = "one trial is published, the first of 3, and no other"
     assert all(published in promise.assumptions for promise in result.guarantee)
+
+
+def test_an_answer_that_is_chance_is_called_so() -> None:
+    """Whole costs of three agents at epsilon 0.5: a mean cannot be longer than the clip."""
+    costs = problem.black_box_problem(lambda x, agent: float(x @ x), 3, x0=[0.0, 0.0])
+    private = tacit.DZOA(privacy=Privacy(clip=1.0, epsilon=0.5, delta=1e-3))
+    result = tacit.run(costs, network.ring(3), private, rounds=2, seed=0)
+    noise = result.releases[0].noise_scale
+    assert noise is not None
+    told = f"is {noise / np.sqrt(3 * 2):.2g} times the clip"
+    assert noise > 5.0 and told in str(result)

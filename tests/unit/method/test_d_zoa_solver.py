@@ -10,6 +10,7 @@ import pytest
 
 import tacit
 from tacit import DZOASolver, network, problem
+from tacit.method.d_zoa_solver import two_point_slopes
 
 PENALTY = 0.3
 CENTRES = np.array([[1.0, -2.0], [4.0, 0.0], [0.0, 3.0]])
@@ -59,3 +60,12 @@ def test_a_step_that_is_left_out_counts_the_agent_itself() -> None:
         for closed in (False, True)
     ]
     np.testing.assert_allclose(1 / steps[1] - 1 / steps[0], 4 * PENALTY)
+
+
+@pytest.mark.usefixtures("float64")
+def test_the_second_step_has_a_shortest_length() -> None:
+    """Noise in values is divided by it, and it would shrink as 1/t^2."""
+    b, directions = jnp.zeros(1), jnp.asarray([[[3.0]], [[2.0]]])
+    late = two_point_slopes(lambda x: x[0] ** 2, b, 100.0, 0.01, directions, shortest=0.1)
+    # from 0.2 n1 = 0.6 a step of 0.1 n2
+    assert float(late[0]) == pytest.approx((0.8**2 - 0.6**2) / 0.1)

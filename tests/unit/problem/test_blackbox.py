@@ -63,6 +63,7 @@ def test_agents_and_points_in_one_batch(function: Any, batched: bool) -> None:
     np.testing.assert_allclose(np.asarray(values(objectives, points)), expected, rtol=1e-14)
     assert objectives.calls == 12
     assert objectives.host.calls.tolist() == [4, 4, 4]
+    assert repr(objectives.host) == f"<Host of {function.__name__} for 3 agents>"
 
 
 @pytest.mark.usefixtures("float64")

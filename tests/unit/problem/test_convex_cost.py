@@ -93,6 +93,24 @@ def test_admm_reaches_it_through_proximal_points() -> None:
     np.testing.assert_allclose(result.solutions[0], [[1.0, 0.0]] * 3, atol=1e-3)
 
 
+PRIVATE = tacit.DZOA(privacy=tacit.Privacy(clip=2.0, epsilon=50.0, delta=1e-3))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "lacks"),
+    [
+        (tacit.DGD(step=0.1), "has no slope"),
+        pytest.param(PRIVATE, "is infinite", marks=pytest.mark.long),
+    ],
+    ids=["gradients", "values"],
+)
+def test_a_run_ends_where_an_agents_cost_is_infinite(chosen: Any, lacks: str) -> None:
+    """With the solver's own error, whichever way JAX passes it on."""
+    closed = made(lambda x, agent: (distance(x, agent), [x <= -1.0] if agent == 1 else []))
+    with pytest.raises(ProblemError, match=f"the cost of agent 1 {lacks}"):
+        tacit.run(closed, network.ring(3), chosen, rounds=2, seed=0)
+
+
 @pytest.mark.long
 def test_gradient_methods_take_them() -> None:
     result = tacit.run(
@@ -133,6 +151,13 @@ def test_a_polyhedron_just_works_in_a_run() -> None:
         ),
         (lambda x, agent: x, "must return a scalar cvxpy expression"),
         (lambda x, agent: (cp.sum(x), [1.0]), "must return a scalar cvxpy expression"),
+        (lambda x, agent: (cp.sum(x), x >= 0.0), "its constraints are .*put them into a list"),
+        (lambda x, agent: (cp.sum(x), None), "its constraints are None; put them into a list"),
+        (lambda x, agent: cp.Problem(cp.Minimize(cp.sum(x))), "return the expression to be"),
+        (lambda x, agent: cp.Minimize(cp.sum(x)), "is a Minimize; return the expression to be"),
+        (lambda x, agent: cp.sum(x) + cp.Variable(boolean=True), "agent 0 has variables that are"),
+        (lambda x, agent: cp.sum(x) + cp.Parameter(name="rate"), r"without a value \(rate\)"),
+        (lambda x, agent: cp.sum_squares(cp.Variable(2)), "agent 0 does not depend on x"),
         (lambda x, agent: x[5], "could not be built for 2 parameters: IndexError"),
         (3.0, "give a function of"),
     ],
@@ -146,7 +171,10 @@ def test_costs_that_are_refused(build: Any, message: str) -> None:
 def test_points_without_a_value_are_named_by_agent() -> None:
     task = made(lambda x, agent: (cp.sum(x), [x >= 1.0] if agent == 1 else []))
     assert task.value([0.0, 2.0]) == np.inf
-    ask: Any = jax.jit(lambda cost, x: cost.gradient(x))
+    ask: Any = jax.jit(lambda cost, x: cost.losses(x))
+    with pytest.raises(ProblemError, match=r"agent 1 is infinite.*constraint="), host_errors():
+        ask(task.agent(1), jnp.array([0.0, 2.0])).block_until_ready()
+    ask = jax.jit(lambda cost, x: cost.gradient(x))
     with pytest.raises(ProblemError, match="the cost of agent 1 has no slope"), host_errors():
         ask(task.agent(1), jnp.array([0.0, 2.0])).block_until_ready()
     endless = made(lambda x, agent: cp.sum(x) + cp.Variable())

@@ -13,7 +13,7 @@ import pytest
 from tacit.problem import interruptible as module
 from tacit.problem.interruptible import interruptible
 
-NOTHING: Any = lambda: None  # noqa: E731
+NOTHING: Any = lambda: False  # noqa: E731
 PLACE = contextvars.ContextVar("place", default="nowhere")
 
 
@@ -65,9 +65,10 @@ def test_an_interrupt_ends_a_call_before_it_is_raised() -> None:
         ended.wait(60.0)
         happened.append("over")
 
-    def end() -> None:
+    def end() -> bool:
         happened.append("end")
         ended.set()
+        return True
 
     with pytest.raises(KeyboardInterrupt):
         interruptible(call, end, lambda: happened.append("settled"))
@@ -83,9 +84,13 @@ def test_a_call_that_does_not_end_is_left_alone(monkeypatch: pytest.MonkeyPatch)
         interrupt_after(0.2)
         free.wait(60.0)
 
+    def end() -> bool:
+        happened.append("end")
+        return False
+
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        interruptible(call, lambda: happened.append("end"), lambda: happened.append("settled"))
+        interruptible(call, end, lambda: happened.append("settled"))
     assert time.monotonic() - began < 30.0
     assert len(happened) > 1 and set(happened) == {"end"}
     free.set()
@@ -93,3 +98,19 @@ def test_a_call_that_does_not_end_is_left_alone(monkeypatch: pytest.MonkeyPatch)
         if thread.name == "tacit run":
             thread.join(60.0)
     assert happened[-1] == "settled"
+
+
+@pytest.mark.usefixtures("hears")
+def test_compiling_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would abort if it ended meanwhile."""
+    monkeypatch.setattr(module, "_PATIENCE", 0.1)
+    happened = list[str]()
+
+    def compiling() -> None:
+        interrupt_after(0.1)
+        time.sleep(0.8)
+        happened.append("over")
+
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(compiling, lambda: True, lambda: happened.append("settled"))
+    assert happened == ["over", "settled"]

@@ -14,6 +14,7 @@ from tacit.method import ORZO
 from tacit.network import Coordinator
 from tacit.problem import AbstractBlackBox, Squared, empirical_risk
 from tacit.problem.records import objective_of
+from tacit.problem.simulator import tried
 from tacit.testing import check_loss
 
 
@@ -82,6 +83,15 @@ def test_what_a_record_does_is_not_seen_at_a_site(target: float) -> None:
     expected = (ROWS[1] @ POINT - bad) ** 2
     np.testing.assert_allclose(losses[[0, 2]], expected[[0, 2]], rtol=1e-14)
     assert not losses[3:].any()
+
+
+def test_an_owner_is_told_where_its_simulator_raises() -> None:
+    box = empirical_risk(ROWS, TARGETS, Residual())
+    own = objective_of(box, 1, ROWS[1], np.array([13.0, 7.0, 1.0]), size=6)
+    told = tried(own, POINT)
+    assert told.startswith("it raises at the start for 1 of the 3 records")
+    assert told.endswith("ValueError: thirteen") and own.calls == 0
+    assert tried(objective_of(box, 1, ROWS[1], TARGETS[1], size=6), POINT) == ""
 
 
 def test_rows_cannot_be_written_to() -> None:

@@ -21,7 +21,7 @@ from tacit.errors import OracleError, ProblemError
 from tacit.method.d_zoa_solver import DZOASolver
 from tacit.privacy import ClippedDifferences
 from tacit.problem import black_box, black_box_problem, record_box
-from tacit.problem.processes import Program
+from tacit.problem.program import Program
 from tacit.types import Context
 
 POINTS = np.arange(6.0).reshape(3, 2)
@@ -108,7 +108,8 @@ def test_retry_asks_three_times(tmp_path: Path, workers: int | None) -> None:
     host.raise_pending()
     always = black_box(lambda x, agent: None, 3, on_failure="retry", workers=workers).host
     asked(always)
-    with pytest.raises(OracleError, match="returned None instead of one number"):
+    message = r"returned None instead of one number.*This was the last of 3 tries$"
+    with pytest.raises(OracleError, match=message):
         always.raise_pending()
     assert always.calls.tolist() == [3, 0, 0]
 
@@ -144,12 +145,28 @@ def test_a_skipped_agent_answers_zero() -> None:
     answers = [ask(task.agent(agent), jax.random.key(0)).tolist() for agent in (0, 1)]
     assert np.linalg.norm(answers[0]) == pytest.approx(0.5)
     assert answers[1] == [0.0, 0.0]
+    # the second of its three points failed, and the third was spared
+    assert task.objectives.host.calls.tolist() == [3, 2, 0]
+    assert task.objectives.host.skips.tolist() == [0, 1, 0]
     task.objectives.raise_pending()
     assert task.objectives.assumptions == (
         "the function of each cost uses data of its own agent only and is deterministic",
         "what others can see of how long evaluations take and which fail and are skipped tells "
         "nothing of the costs",
     )
+
+
+@pytest.mark.long
+def test_a_run_names_the_agents_that_it_skipped() -> None:
+    def failing(x: Any, agent: int) -> float:
+        return float("inf") if agent == 1 else cost(x, agent)
+
+    task = black_box_problem(failing, 3, x0=[1.0, 1.0], on_failure="skip")
+    private = tacit.DZOA(privacy=tacit.Privacy(clip=1.0, epsilon=10.0))
+    found = tacit.run(task, network.ring(3), private, rounds=4, seed=0)
+    assert found.skipped == {"agent 1": 4} and "skipped (4 of agent 1)" in str(found)
+    assert "times the clip" not in str(found)
+    assert task.objectives.host.calls.tolist() == [12, 4, 12]
 
 
 def test_skip_is_refused_where_nothing_bounds_an_answer() -> None:
@@ -221,6 +238,24 @@ def test_a_program_gets_values_in_its_arguments() -> None:
     assert Program(["printf", "%s", "{x1}"])(np.array([1.5, 0.1]), 0) == 0.1
 
 
+def test_a_program_has_a_folder_and_variables_for_each_agent(tmp_path: Path) -> None:
+    for agent in range(3):
+        (tmp_path / str(agent)).mkdir()
+        (tmp_path / str(agent) / "cost").write_text(f"{10 * agent}")
+    given: dict[str, Any] = {
+        "command": ["sh", "-c", 'echo $(( $(cat "$0") + EXTRA ))', "cost"],
+        "agents": 3,
+        "cwd": tmp_path / "{agent}",
+        "env": {"EXTRA": "{agent}"},
+    }
+    cache = tmp_path / "evaluations.sqlite"
+    assert asked(black_box(**given, cache=cache).host).tolist() == [0.0, 11.0, 22.0]
+    (tmp_path / "1" / "cost").write_text("30")
+    again = black_box(**given, cache=cache).host
+    assert asked(again).tolist() == [0.0, 31.0, 22.0]
+    assert again.calls.tolist() == [0, 1, 0]  # only what that file concerns
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [
@@ -241,7 +276,13 @@ def test_programs_that_fail(script: str, message: str) -> None:
 
 def test_refused_commands() -> None:
     refused: dict[str, dict[str, Any]] = {
-        "command='simulate' must be a list": {"command": "simulate"},
+        r"must be a list of texts: \['./plant', '\{x\}'\]": {"command": "./plant {x}"},
+        "command holds 3, which is no text; write '3'": {"command": ["echo", 3]},
+        "command is a dict; give a list of texts": {"command": {"echo": 3}},
+        "timeout='60' must be a number$": {"command": ["sh"], "timeout": "60"},
+        "there is no folder /nowhere/0 for agent 0": {"command": ["sh"], "cwd": "/nowhere/{agent}"},
+        r"\{plant\} is not a placeholder": {"command": ["sh"], "env": {"PLANT": "{plant}"}},
+        "cwd and env are for the program": {"function": cost, "cwd": "/"},
         "give a list of texts": {"command": []},
         "there is no program 'no-such-simulator'": {"command": ["no-such-simulator"]},
         r"\{level\} is not a placeholder": {"command": ["sh", "{level}"]},
@@ -266,7 +307,9 @@ def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     asked(host)
     assert told == [(1, 3), (2, 3), (3, 3)]
     asked(black_box(cost, 3, progress=True).host)
-    assert capsys.readouterr().err.endswith("3 of 3 evaluations\n")
+    assert capsys.readouterr().err.split("\r")[-1].split("  ")[0] == (
+        "3 evaluations made, 0 waiting"
+    )
 
 
 INTERRUPTED = """

@@ -185,6 +185,16 @@ def test_a_declared_normaliser_by_site(tmp_path: Path) -> None:
             problem("[network]", f"normaliser = {wrong}\n[network]", tmp_path)
 
 
+def test_a_study_has_a_starting_point(tmp_path: Path) -> None:
+    width = len(problem("[network]", "[network]", tmp_path).x0)
+    start = list(range(width))
+    assert problem("[network]", f"x0 = {start}\n[network]", tmp_path).x0.tolist() == start
+    with pytest.raises(ConfigError, match=r"\[problem\].*x0 has shape \(1,\)"):
+        problem("[network]", "x0 = [1.0]\n[network]", tmp_path)
+    with pytest.raises(ConfigError, match=r"\[problem\] parameter_names: .*belongs to simulators"):
+        problem("[network]", 'parameter_names = ["a"]\n[network]', tmp_path)
+
+
 def test_add_remove_needs_a_declared_normaliser(tmp_path: Path) -> None:
     relation = 'clip = 1.0\nrelation = "add_remove"'
     with pytest.raises(ConfigError, match=r"\[privacy\] relation.*add normaliser = "):
