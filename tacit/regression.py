@@ -108,6 +108,10 @@ class Regression:
         """The table in LaTeX, for the booktabs package."""
         return self.table.to_latex()
 
+    def cite(self) -> str:
+        """What to cite, as BibTeX: the papers that describe the method, and tacit."""
+        return self.result.cite()
+
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Confidence intervals that include the noise.
 
@@ -184,6 +188,8 @@ def glm(
     delta: float = DELTA,
     relation: Literal["replace_one", "add_remove"] = "replace_one",
     masks: Masks | None = _ONE_COLLUDER,
+    records_per_person: int = 1,
+    sites_per_person: int = 1,
     sums: int = 4,
     covariance: Literal["model", "robust"] | None = None,
     weights: str | None = None,
@@ -213,6 +219,10 @@ def glm(
         delta: probability of a larger loss, in [1e-12, 1).
         relation: adjacency, "replace_one" or "add_remove".
         masks: secure aggregation, by default against one colluding site; `None` for local noise.
+        records_per_person: maximum number of records of one person at one site, at least 1. All of
+            them are protected together; standard errors still take records as independent.
+        sites_per_person: maximum number of sites with records of one person, at least 1; more than
+            1 needs `masks=None`.
         sums: number of sums, 3 or 4.
         covariance: "model", or "robust" for a sandwich; by default "model", or with weights
             "robust".
@@ -287,7 +297,15 @@ def glm(
     records = record_tables(divided.features, schema, names=divided.names, size=size)
     budget = None
     if epsilon is not None:
-        budget = Privacy(clip=1.0, epsilon=epsilon, delta=delta, relation=relation, masks=masks)
+        budget = Privacy(
+            clip=1.0,
+            epsilon=epsilon,
+            delta=delta,
+            relation=relation,
+            sites_per_person=sites_per_person,
+            records_per_person=records_per_person,
+            masks=masks,
+        )
     weighted = None if weights is None else found[weights]
     method = PrivateGLM(design, target, family, sums, covariance, weights=weighted, privacy=budget)
     result = run(

@@ -221,6 +221,14 @@ def fit(
             "--local", help="Local noise: each site hides alone, without secure aggregation."
         ),
     ] = False,
+    records_per_person: Annotated[
+        int,
+        typer.Option(
+            "--records-per-person",
+            min=1,
+            help="Maximum number of records of one person at a site; all are protected together.",
+        ),
+    ] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated noise.")] = 0,
     output: Annotated[
         Path | None, to_folder("Directory for the results.", "fit, or fit-2, ...")
@@ -252,7 +260,8 @@ def fit(
             weights=weights,
             bounds=bounds or [],
             levels=levels or [],
-            privacy={"epsilon": epsilon, "delta": delta, "masks": not local},
+            privacy={"epsilon": epsilon, "delta": delta, "masks": not local}
+            | ({} if records_per_person == 1 else {"records_per_person": records_per_person}),
             method={"sums": sums} | ({"covariance": "robust"} if robust else {}),
             seed=seed,
             reading=Reading(separator, encoding, decimal, sheet),

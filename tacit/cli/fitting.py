@@ -67,6 +67,14 @@ def fit_table(
             print(_warning(name, what), file=sys.stderr)
         for told in found.told:
             print(f"WARNING: {told}. Declare it: --decimal ,", file=sys.stderr)
+        if privacy.get("records_per_person", 1) == 1:
+            for name in found.repeated:
+                print(
+                    f"NOTE: several records have the same {name}. What is protected is one record, "
+                    "and intervals take records as independent; to protect all records of a "
+                    "person: --records-per-person",
+                    file=sys.stderr,
+                )
         if study is not None:
             study.write_text(found.text, encoding="utf-8")
         target = output if output is not None else free(Path("fit"))

@@ -39,6 +39,11 @@ _LOST = 8.0
 SPREAD = 16.0
 """Mean eigenvalue over the smallest one, where noise hides the smallest one and one is guessed."""
 
+REPEATED = (
+    "They take records as independent: where several are of one person, as declared here, they are "
+    "too small."
+)
+"""What a table with errors says if a person may have several records."""
 
 _PROPER = {"gaussian": "Gaussian", "poisson": "Poisson"}
 """Families that are named after somebody."""
@@ -149,6 +154,7 @@ class CoefficientTable:
             to 80; 1 for levels, splines and the intercept.
         levels: levels of the target, if each but the first has coefficients of its own, against the
             first; otherwise empty.
+        repeated: whether a person may have several records, so that they are not independent.
     """
 
     names: tuple[str, ...]
@@ -162,6 +168,7 @@ class CoefficientTable:
     records: int
     spans: tuple[float, ...]
     levels: tuple[str, ...] = ()
+    repeated: bool = False
     kind: ClassVar[str] = "coefficients"
 
     @property
@@ -323,10 +330,11 @@ class CoefficientTable:
             fitted += f" Coefficients of a level are against {self.levels[0]!r}."
         if self.refusal is not None:
             return f"{fitted} No intervals: {self.refusal.reason}; {self.refusal.needs}."
-        return (
+        covered = (
             f"{fitted} Standard errors and 95 % intervals cover the sampling of the records and "
             "the noise."
         )
+        return f"{covered} {REPEATED}" if self.repeated else covered
 
     def ratios(self) -> list[dict[str, str]]:
         """Odds or rate ratios with their intervals, as text; none for a linear model."""

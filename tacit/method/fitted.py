@@ -66,6 +66,38 @@ class FittedRegression:
     def _repr_html_(self) -> str:
         return f"<p><code>{escape(self.formula)}</code></p>{self.table._repr_html_()}"
 
+    @property
+    def guarantee(self) -> str:
+        """Guarantee of the fit, in words, as the file keeps it."""
+        return self.protection
+
+    def summary(self) -> str:
+        """The table, what it covers, and what was guaranteed."""
+        return f"{self!r}\n\n{self.protection}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a pandas frame, one row per coefficient."""
+        return self.table.frame()
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the booktabs package."""
+        return self.table.to_latex()
+
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        """Confidence intervals that include the noise.
+
+        Args:
+            level: nominal coverage, in (0, 1).
+        """
+        return self.table.conf_int(level)
+
+    def cite(self) -> str:
+        """What to cite, as BibTeX: the papers that describe the method, and tacit."""
+        from tacit.method.citation import bibtex, papers_of_kind
+        from tacit.method.glm import PrivateGLM
+
+        return bibtex(papers_of_kind(PrivateGLM))
+
     @cached_property
     def design(self) -> Design:
         """Columns of the regression."""
@@ -184,6 +216,8 @@ class FittedRegression:
             "sampling": table.sampling.tolist(),
             "privacy": table.privacy.tolist(),
             "checks": asdict(table.checks),
+            # as files of earlier versions, where it says nothing
+            **({"repeated": True} if table.repeated else {}),
             "refusal": None if table.refusal is None else asdict(table.refusal),
         }
         return json.dumps(document, indent=2, ensure_ascii=False)
@@ -211,6 +245,7 @@ class _File(BaseModel):
     sampling: list[list[float]]
     privacy: list[list[float]]
     checks: dict[str, float]
+    repeated: bool = False
     refusal: dict[str, str] | None
 
 
@@ -254,6 +289,7 @@ def load_regression(path: str | Path) -> FittedRegression:
             found.records,
             found.spans,
             found.levels,
+            found.repeated,
         )
         loaded = FittedRegression(found.formula, table, schema, found.guarantee, found.date)
         columns = (loaded.design.names[-1], *loaded.design.names[:-1])

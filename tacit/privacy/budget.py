@@ -114,6 +114,11 @@ class Privacy(eqx.Module):
         return 1 if self.noise is NoiseKind.LAPLACE else 2
 
     @property
+    def repeated(self) -> bool:
+        """Whether a person may have several records."""
+        return max(self.sites_per_person, self.records_per_person) > 1
+
+    @property
     def hides(self) -> AbstractHiding:
         """What hides an agent besides its own noise."""
         return ALONE if self.masks is None else SecureSum(self.masks)

@@ -28,11 +28,14 @@ class Fit:
         text: text of the study file, TOML.
         taken: what was read off the table and not declared, by column: bounds or levels.
         told: what else was read off the table, in sentences.
+        repeated: columns that say who a record is about, in which several records have the same
+            value. Private.
     """
 
     text: str
     taken: Mapping[str, str] = field(default_factory=dict)
     told: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
 
 
 def fit_study(
@@ -74,6 +77,7 @@ def fit_study(
         ConfigError: a declaration that is not valid, or of a column that the formula does not name.
         ProblemError: a table or formula that cannot be read, or a column that cannot be used.
     """
+    from tacit.data.guessing import several_of_one
     from tacit.data.loaders import load
     from tacit.data.undeclared import column_named, filled, format_of
 
@@ -115,7 +119,9 @@ def fit_study(
         *([] if privacy is None else [_table("privacy", privacy)]),
         *([_table("run", run)] if run else []),
     ]
-    return Fit("\n\n".join(part.rstrip("\n") for part in parts) + "\n", found.taken, told)
+    text = "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+    repeated = [name for name in several_of_one(frame) if name not in (*found.features, site)]
+    return Fit(text, found.taken, told, tuple(repeated))
 
 
 @contextmanager

@@ -1,0 +1,64 @@
+"""A fitted regression in hand and from its file: what it prints, cites and draws."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import tacit
+from tacit import data
+from tacit.method import load_regression
+from tacit.method.coefficients import REPEATED
+from tacit.regression import Regression
+
+DECLARED = {"age": data.Numeric(20, 80), "ill": data.Boolean()}
+
+
+def visits(records: int = 6000) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"site": rng.choice(["a", "b", "c"], records), "age": rng.uniform(20, 80, records)}
+    )
+    table["ill"] = rng.random(records) < 1 / (1 + np.exp(3 - 0.05 * table["age"]))
+    return table
+
+
+@cache
+def fitted(records_per_person: int = 1) -> Regression:
+    return tacit.glm(
+        "ill ~ age",
+        visits(),
+        columns=DECLARED,
+        family="binomial",
+        epsilon=3.0,
+        records_per_person=records_per_person,
+        seed=0,
+    )
+
+
+def test_what_a_fit_can_do_its_file_can_do(tmp_path: Path) -> None:
+    fit = fitted()
+    fit.save(tmp_path / "fit.json")
+    loaded = load_regression(tmp_path / "fit.json")
+    assert loaded.cite() == fit.cite() == fit.result.cite() and "@misc{tacit," in fit.cite()
+    assert loaded.to_latex() == fit.to_latex() == fit.table.to_latex()
+    assert loaded.summary() == fit.summary() and loaded.guarantee == str(fit.guarantee)
+    assert loaded.to_frame().equals(fit.to_frame())
+    assert loaded.conf_int(0.9).equals(fit.conf_int(0.9))
+    drawn = [tacit.plot.coefficients(each).to_json() for each in (fit, loaded, fit.result)]
+    assert drawn[0] == drawn[1] == drawn[2]
+
+
+def test_a_person_with_several_records_is_protected_and_errors_say_what_they_take(
+    tmp_path: Path,
+) -> None:
+    once, twice = fitted(), fitted(2)
+    worst = twice.guarantee.worst
+    assert (worst.unit.value, worst.records_per_person) == ("person", 2)
+    assert abs(worst.epsilon - 3.0) < 1e-3
+    error = [fit.to_frame()["privacy_error"][1] for fit in (once, twice)]
+    assert error[1] > 1.5 * error[0]
+    assert REPEATED in twice.table.sentence() and REPEATED not in once.table.sentence()
+    twice.save(tmp_path / "fit.json")
+    assert REPEATED in load_regression(tmp_path / "fit.json").table.sentence()
