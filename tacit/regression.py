@@ -23,7 +23,7 @@ from tacit.data.partition import by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Schema
 from tacit.data.table import prepare
-from tacit.data.undeclared import filled
+from tacit.data.undeclared import column_named, filled
 from tacit.errors import ConfigError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
@@ -228,7 +228,7 @@ def glm(
             "robust".
         weights: column of the records' weights, declared from at least 0 on; `None` where all
             count alike.
-        missing: rule for missing values.
+        missing: rule for missing values; `tacit fit` takes "drop".
         size: declared public number near the number of records of a site; needed under
             "add_remove", where it is private.
         seed: seed of the simulated noise, at least 0; drawn if `None`.
@@ -281,6 +281,8 @@ def glm(
         )
     if not isinstance(weights, str | None):
         raise ConfigError(f"weights={checks.shown(weights)} must be the name of a column")
+    for name in columns or {}:
+        column_named(data, name, "columns declares")
     declared = filled(data, columns or {}, named_in(formula), family, weights=weights)
     declared.warn("columns={'age': data.Numeric(18, 90)}", stacklevel=3)
     schema = Schema(

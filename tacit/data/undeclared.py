@@ -139,8 +139,13 @@ def filled(
     return Filled(features, taken)
 
 
-def column_named(frame: pd.DataFrame, name: str) -> pd.Series:
+def column_named(frame: pd.DataFrame, name: str, who: str = "the model names") -> pd.Series:
     """A column that a model names.
+
+    Args:
+        frame: table of all records.
+        name: name of the column.
+        who: what names it, for the message.
 
     Raises:
         ProblemError: a column that the table does not have; the message names one that is close.
@@ -154,7 +159,7 @@ def column_named(frame: pd.DataFrame, name: str) -> pd.Series:
         if close:
             hint = f"did you mean {close[0]!r}?"
             hint += "" if close[0].isidentifier() else f" In a formula: `{close[0]}`, in backticks"
-        raise ProblemError(f"the model names {name!r}, which is not a column of the data; {hint}")
+        raise ProblemError(f"{who} {name!r}, which is not a column of the data; {hint}")
     return column_of(frame, name)
 
 

@@ -319,8 +319,9 @@ def declaration(feature: Feature) -> dict[str, Any]:
     for name, kind in FEATURES.items():
         if isinstance(feature, kind):
             keys = asdict(feature)
-            if keys.get("map", {}) is None:  # as files of earlier versions
-                del keys["map"]
+            for key in ("map", "missing_values"):
+                if not keys.get(key, True):  # as files of earlier versions
+                    del keys[key]
             return {"kind": name, **keys}
     raise ProblemError(f"columns of the kind {type(feature).__name__} cannot be saved")
 

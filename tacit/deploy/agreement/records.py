@@ -44,22 +44,30 @@ def unfit_records(source: Source, data: Path) -> str:
         data: file of the owner's records.
 
     Returns:
-        The number of such records, and what is wrong with the first; empty if all fit.
+        The number of such records, all values that do not fit, and what is wrong with the first;
+        empty if all fit.
     """
     from tacit.data.table import prepare
+    from tacit.data.total import unfit_values
 
     unfit = read_records(source, data)[0].unfit
     if not unfit.any():
         return ""
+    frame, declared = _table(source, data)
+    values = "; ".join(
+        f"{name}: {', '.join(f'{value} ({count:,})' for value, count in found.items())}"
+        for name, found in unfit_values(frame, declared).items()
+    )
+    each = f" Values that do not fit: {values}." if values else ""
     try:
-        prepare(*_table(source, data))
+        prepare(frame, declared)
     except ProblemError as error:
         told = str(error)
     else:  # pragma: no cover - the two agree on what fits
         told = "of several kinds"
     return (
         f"{int(unfit.sum()):,} of {len(unfit):,} records do not fit the study; in a run they count "
-        f"and contribute nothing. The first: {told}"
+        f"and contribute nothing.{each} The first: {told}"
     )
 
 

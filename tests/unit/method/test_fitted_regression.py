@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import tacit
 from tacit import data
+from tacit.errors import ProblemError
 from tacit.method import load_regression
 from tacit.method.coefficients import REPEATED
 from tacit.regression import Regression
@@ -50,6 +52,12 @@ def test_what_a_fit_can_do_its_file_can_do(tmp_path: Path) -> None:
     assert drawn[0] == drawn[1] == drawn[2]
 
 
+def test_a_misspelt_declaration_is_refused() -> None:
+    declared = {**DECLARED, "Age": data.Numeric(0, 1)}
+    with pytest.raises(ProblemError, match=r"columns declares 'Age', which is not .* mean 'age'"):
+        tacit.glm("ill ~ age", visits(), columns=declared, family="binomial")
+
+
 def test_a_person_with_several_records_is_protected_and_errors_say_what_they_take(
     tmp_path: Path,
 ) -> None:
@@ -57,8 +65,8 @@ def test_a_person_with_several_records_is_protected_and_errors_say_what_they_tak
     worst = twice.guarantee.worst
     assert (worst.unit.value, worst.records_per_person) == ("person", 2)
     assert abs(worst.epsilon - 3.0) < 1e-3
-    error = [fit.to_frame()["privacy_error"][1] for fit in (once, twice)]
-    assert error[1] > 1.5 * error[0]
+    error = [float(fit.table.privacy[1, 1]) for fit in (once, twice)]
+    assert error[1] > 2.0 * error[0]
     assert REPEATED in twice.table.sentence() and REPEATED not in once.table.sentence()
     twice.save(tmp_path / "fit.json")
     assert REPEATED in load_regression(tmp_path / "fit.json").table.sentence()

@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
+from tacit.deploy.agreement.records import unfit_records
+from tacit.errors import ConfigError
 from tacit.study.fitting import Fit, fit_study
+from tacit.study.read import parse_study
 from tacit.study.reading import Reading
+from tacit.study.tables import divide
 
 ROWS = [("North", 40, "yes", "P1"), ("South", 50, "no", "P1"), ("North", 60, "no", "P2")]
 
@@ -28,3 +32,45 @@ def test_a_fit_knows_that_a_person_has_several_records(table: Path) -> None:
     found = study_of(table, privacy={"epsilon": 1.0, "records_per_person": 2})
     assert found.repeated == ("Patienten-Nr.",)
     assert "records_per_person = 2" in found.text
+
+
+def test_sites_that_are_read_off_the_records_are_named_and_declared_ones_are_kept(
+    table: Path,
+) -> None:
+    text = table.read_text()
+    table.write_text(text + "Noth,30,no,P3\n")
+    assert study_of(table).sites == {"North": 2, "Noth": 1, "South": 1}
+    found = study_of(table, sites=["North", "South"], maps={"clinic": {"Noth": "North"}})
+    assert not found.sites
+    study = parse_study(found.text, "fit", table.parent)
+    assert divide(study)[0].counts == (3, 1)
+    with pytest.raises(ConfigError, match=r"'Noth', which is not among .*is it 'North'\?"):
+        divide(parse_study(study_of(table, sites=["North", "South"]).text, "fit", table.parent))
+
+
+def test_codes_of_missing_values_and_other_spellings_are_declared(table: Path) -> None:
+    table.write_text(table.read_text() + "South,999,no,P4\nSouth,55,Yes!,P5\nSouth,k.A.,?,P6\n")
+    found = study_of(
+        table,
+        bounds={"age": (18, 100)},
+        levels={"ill": ["no", "yes"]},
+        maps={"ill": {"Yes!": "yes"}},
+        missing_values=["999", "k.A.", "?"],
+    )
+    sites, prepared, _ = divide(parse_study(found.text, "fit", table.parent))
+    assert prepared.altered is not None and not prepared.altered.moved
+    assert (prepared.altered.dropped, sum(sites.counts)) == (2, 4)
+    with pytest.raises(ConfigError, match="only codes of missing values are rewritten"):
+        study_of(table, bounds={"age": (18, 100)}, maps={"age": {"999": ""}})
+
+
+def test_a_message_has_all_values_that_are_not_declared(table: Path) -> None:
+    table.write_text(table.read_text() + "South,30,ja ,P4\nSouth,55,k.A.,P5\nSouth,56,ja ,P6\n")
+    study = parse_study(study_of(table, levels={"ill": ["no", "yes"]}).text, "fit", table.parent)
+    with pytest.raises(ConfigError) as caught:
+        divide(study)
+    assert "line 5 holds 'ja '" in str(caught.value)
+    assert "(in all: 'ja ' (2), 'k.A.' (1))" in str(caught.value)
+    assert 'map = { "ja " = "", "k.A." = "" }' in str(caught.value)
+    told = unfit_records(study, table)
+    assert told.startswith("3 of 6 records do not fit") and "ill: 'ja ' (2), 'k.A.' (1)" in told
