@@ -19,6 +19,7 @@ from tacit.data.design import Design
 from tacit.data.feature import Feature
 from tacit.data.formula import named_in, parse_formula
 from tacit.data.frames import Table, from_frame, is_frame
+from tacit.data.loaders import load
 from tacit.data.partition import by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Schema
@@ -175,10 +176,18 @@ class Regression:
         self.model.save(path)
 
 
+def _is_table(given: object) -> bool:
+    return is_frame(given) or isinstance(given, str | Path)
+
+
+def _table(given: Table | str | Path) -> pd.DataFrame:
+    return load(given) if isinstance(given, str | Path) else from_frame(given)
+
+
 @checked(ConfigError, own="data columns ledger")
 def glm(
     formula: str,
-    data: Table | Mapping[str, Table],
+    data: Table | str | Path | Mapping[str, Table | str | Path],
     *,
     columns: Mapping[str, Feature] | None = None,
     family: FamilyName,
@@ -194,6 +203,7 @@ def glm(
     covariance: Literal["model", "robust"] | None = None,
     weights: str | None = None,
     missing: Missing = "error",
+    decimal: Literal[".", ","] = ".",
     size: int | Sequence[int] | None = None,
     seed: int | None = None,
     ledger: Ledger | None = None,
@@ -207,7 +217,7 @@ def glm(
         formula: model such as `"visits ~ age + C(sex) + bs(income, df=4) + offset(log(days))"`, of
             declared columns.
         data: table of pandas, polars or Arrow with a column of sites, or one table per site by
-            name.
+            name. A path stands for the table in that file.
         columns: declarations of columns of the model, with bounds or levels. One that is not
             declared is read off the records, with a warning: that is then assumed public.
         family: distribution of the target: "gaussian", "binomial" (a boolean, or two levels of
@@ -229,6 +239,8 @@ def glm(
         weights: column of the records' weights, declared from at least 0 on; `None` where all
             count alike.
         missing: rule for missing values; `tacit fit` takes "drop".
+        decimal: decimal mark of numbers that the table holds as text, such as `data.load` leaves
+            them.
         size: declared public number near the number of records of a site; needed under
             "add_remove", where it is private.
         seed: seed of the simulated noise, at least 0; drawn if `None`.
@@ -259,16 +271,18 @@ def glm(
         >>> fit.guarantee.worst.status.value
         'proved'
     """
-    if isinstance(data, Mapping) and data and all(map(is_frame, data.values())):
+    if isinstance(data, str | Path):
+        data = load(data)
+    if isinstance(data, Mapping) and data and all(map(_is_table, data.values())):
         sites = list(data) if sites is None else sites
-        tables = {name: from_frame(table) for name, table in data.items()}
+        tables = {name: _table(table) for name, table in data.items()}
         data = pd.concat(
             [frame.assign(**{site: name}) for name, frame in tables.items()], ignore_index=True
         )
     if isinstance(data, Mapping) or not (is_frame(data) or hasattr(data, "collect")):
         raise ConfigError(
             f"data is {checks.shown(data)}; give a table of pandas, polars or Arrow with a column "
-            "of sites, or one table per site by name"
+            "of sites or the path of one, or a dict with one of these per site by name"
         )
     data = from_frame(data)
     if not (
@@ -283,7 +297,7 @@ def glm(
         raise ConfigError(f"weights={checks.shown(weights)} must be the name of a column")
     for name in columns or {}:
         column_named(data, name, "columns declares")
-    declared = filled(data, columns or {}, named_in(formula), family, weights=weights)
+    declared = filled(data, columns or {}, named_in(formula), family, decimal, weights)
     declared.warn("columns={'age': data.Numeric(18, 90)}", stacklevel=3)
     schema = Schema(
         declared.features,
@@ -291,6 +305,7 @@ def glm(
         site=site,
         intercept=False,
         missing=missing,
+        decimal=decimal,
         assumptions=declared.assumptions,
     )
     found = columns_of(schema)

@@ -63,7 +63,7 @@ def fit_study(
     """The study of a regression.
 
     Args:
-        data: path of the table.
+        data: path of the table; with `*` in its name all matching files, each a site.
         formula: model, such as "visits ~ age + C(sex)".
         family: distribution of the target.
         site: column that holds each record's site; `None` for four simulated sites.
@@ -85,11 +85,12 @@ def fit_study(
         ProblemError: a table or formula that cannot be read, or a column that cannot be used.
     """
     from tacit.data.guessing import several_of_one
-    from tacit.data.loaders import load
+    from tacit.data.loaders import FILE, load, several
     from tacit.data.rewriting import recoded, without_codes
     from tacit.data.undeclared import column_named, filled, format_of
 
     frame = load(data, **reading.options(data))
+    site = FILE if site is None and several(data) else site
     named, maps = named_in(formula), dict(maps or {})
     asked = dict.fromkeys(named, "the model names") | {
         name: who

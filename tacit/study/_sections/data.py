@@ -87,7 +87,7 @@ class DataSection(Section):
     path: str | None = Field(
         None,
         description="path of a CSV, Excel (.xlsx), Parquet, npz or idx file, relative to the study "
-        "file",
+        "file; with * in its name all matching files, and a column `file` of their names",
     )
     source: Literal["randhie"] | None = Field(
         None,
