@@ -105,9 +105,14 @@ class Regression:
         """The table as a pandas frame, one row per coefficient."""
         return self.table.frame()
 
-    def to_latex(self) -> str:
-        """The table in LaTeX, for the booktabs package."""
-        return self.table.to_latex()
+    def to_latex(self, *, ratios: bool = False, errors: bool = False) -> str:
+        """The table in LaTeX, for the booktabs package, with records and guarantee below it.
+
+        Args:
+            ratios: whether odds or rate ratios stand in the place of coefficients.
+            errors: whether sampling error and privacy error have columns of their own.
+        """
+        return self.model.to_latex(ratios=ratios, errors=errors)
 
     def cite(self) -> str:
         """What to cite, as BibTeX: the papers that describe the method, and tacit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -79,9 +80,17 @@ class FittedRegression:
         """The table as a pandas frame, one row per coefficient."""
         return self.table.frame()
 
-    def to_latex(self) -> str:
-        """The table in LaTeX, for the booktabs package."""
-        return self.table.to_latex()
+    def to_latex(self, *, ratios: bool = False, errors: bool = False) -> str:
+        """The table in LaTeX, for the booktabs package, with records and guarantee below it.
+
+        Args:
+            ratios: whether odds or rate ratios stand in the place of coefficients.
+            errors: whether sampling error and privacy error have columns of their own.
+        """
+        protected = re.search(r"\([^()]*, [^()]*\)-DP per \w+", self.protection)
+        budget = "" if protected is None else f"; {protected[0]}"
+        below = f"{self.table.records:,} records{budget}"
+        return self.table.to_latex(ratios=ratios, errors=errors, below=below)
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Confidence intervals that include the noise.

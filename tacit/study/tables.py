@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from tacit.data.feature import FEATURES
+from tacit.data.formula import named_in
 from tacit.data.maps import MAPS, AbstractMap
 from tacit.data.partition import Sites, train_test_split
 from tacit.data.partitions import PARTITIONS, AbstractPartition
@@ -228,7 +229,13 @@ def _features(source: Source, columns: list[str] | None) -> dict[str, Feature]:
                     f"no column matches {name!r}; the table has {', '.join(columns[:12])}"
                 )
             found |= {column: built for column in matching if column not in data.features}
-    return found
+    model = getattr(source.study, "model", None)
+    if model is None:
+        return found
+    # a record that lacks another column is not left out
+    with source.section("model", "formula"):
+        used = {*named_in(model.formula), model.weights}
+    return {name: feature for name, feature in found.items() if name in used}
 
 
 def _with_codes(values: dict[str, Any], kind: str, codes: Sequence[Any]) -> dict[str, Any]:
