@@ -121,8 +121,8 @@ class FittedRegression:
             level: nominal coverage, in (0, 1).
 
         Returns:
-            Columns `mean`, `lower` and `upper`, one row per record: not numbers where the fit would
-            have left the record out for a missing value. Of a multinomial model the probability of
+            Columns `mean`, `lower` and `upper`, one row per record: not numbers where a value is
+            missing for which no rule puts another. Of a multinomial model the probability of
             every level, with its name before each: `"often mean"`.
 
         Raises:
@@ -342,11 +342,11 @@ def feature_of(given: dict[str, Any]) -> Feature:
 
 
 def complete(data: pd.DataFrame, schema: Schema) -> Any:
-    """Which records have every value without which they would be dropped, shape `(n,)`."""
+    """Which records have every value without which the fit leaves out or refuses, shape `(n,)`."""
     check_columns(data, schema)
     data = rewritten(data, schema, strict=False)[0]
     found = np.ones(len(data), dtype=bool)
     for name, rule in missing_rules(schema).items():
-        if rule == "drop":
+        if rule in ("drop", "error"):
             found &= column_of(data, name).notna().to_numpy()
     return found

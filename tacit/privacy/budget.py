@@ -196,7 +196,7 @@ class Privacy(eqx.Module):
         for name in ("sites_per_person", "records_per_person"):
             checks.whole(name, getattr(self, name), 1, PrivacyError)
         if self.masks is not None:
-            remedy = "write masks=Masks(coalition=1)"
+            remedy = "write masks=Masks(coalition=1), or None for local noise"
             checks.instance("masks", self.masks, Masks, remedy, PrivacyError)
             self._check_masks()
 

@@ -9,8 +9,8 @@ import pytest
 
 import tacit
 from tacit import data
-from tacit.errors import ProblemError
-from tacit.method import load_regression
+from tacit.errors import ConfigError, ProblemError
+from tacit.method import PrivateGLM, load_regression
 from tacit.method.coefficients import REPEATED
 from tacit.regression import Regression
 
@@ -70,6 +70,18 @@ def test_latex_has_what_a_paper_prints() -> None:
     assert f"{row['odds_ratio']:#.4g}" in text and f"{row['privacy_error']:#.4g}" in text
     assert "6,000 records" in text and "(3, 1e-6)-DP per record" in text.replace("$", "")
     assert "Odds" not in fit.to_latex() and "6,000" not in fit.table.to_latex()
+
+
+def test_a_record_without_a_value_has_no_prediction(tmp_path: Path) -> None:
+    fitted().save(tmp_path / "fit.json")
+    found = load_regression(tmp_path / "fit.json").predict(pd.DataFrame({"age": [40.0, np.nan]}))
+    assert found.isna().all(axis=1).tolist() == [False, True]
+
+
+def test_a_family_by_another_name_is_answered_with_its_own() -> None:
+    design = fitted().design
+    with pytest.raises(ConfigError, match="did you mean 'binomial'"):
+        PrivateGLM(design, design.columns[0], "logistic")
 
 
 def test_a_misspelt_declaration_is_refused() -> None:

@@ -1,5 +1,6 @@
 """The study of a fit, as it is written before anything runs."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,14 @@ def test_a_message_has_all_values_that_are_not_declared(table: Path) -> None:
     assert 'map = { "ja " = "", "k.A." = "" }' in str(caught.value)
     told = unfit_records(study, table)
     assert told.startswith("3 of 6 records do not fit") and "ill: 'ja ' (2), 'k.A.' (1)" in told
+
+
+def test_a_day_that_does_not_exist_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("clinic,day,ill\nA,01.02.2024,yes\nB,31.02.2024,no\nB,28.02.2024,no\n")
+    bounds = {"day": (date(2024, 1, 1), date(2024, 12, 31))}
+    with pytest.raises(ConfigError, match=r"holds dates but for line 3, '31\.02\.2024'; correct"):
+        study_of(path, "ill ~ day", bounds=bounds)
 
 
 def test_a_wrong_key_of_a_column_is_answered_with_the_keys_of_its_kind(table: Path) -> None:
