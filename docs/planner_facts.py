@@ -14,17 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from scipy.stats import qmc
 
 import tacit
-from tacit import data, network, problem
-from tacit.data.cells import columns_of
-from tacit.data.design import design_of
+from tacit import network, problem
+from tacit.advise.forecast import FAMILIES, MOST_COLUMNS, kept, noise, regression, schema
 from tacit.method.coefficients import CURVATURE
-from tacit.method.glm import SHARES, PrivateGLM
+from tacit.method.glm import SHARES
 from tacit.method.gradient_descent import GradientDescent
 from tacit.privacy import Masks, Privacy, caution
 from tacit.privacy.accounting import SMALLEST_DELTA
@@ -33,12 +29,7 @@ from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.sensitivity import ClippedGradient
 from tacit.types import PublicContext, Relation, Unit
 
-MOST_COLUMNS = 30
-"""Largest number of columns of a planned regression, beside the intercept."""
-
 RELATIONS = (Relation.REPLACE_ONE, Relation.ADD_REMOVE)
-
-FAMILIES = ("binomial", "gaussian")
 
 SITES, ROUNDS, COALITION, NOISE, DELTA = 97, 53, 31, 36.5, 1.919e-7
 """Numbers of made-up runs whose guarantees are taken: none of them stands there for anything else.
@@ -87,69 +78,6 @@ def regressions() -> dict[str, Any]:
     for family in FAMILIES:
         found[family] = {relation.value: noise(family, relation) for relation in RELATIONS}
     return found
-
-
-def noise(family: str, relation: Relation) -> dict[str, Any]:
-    """Noise of score and information for noise of scale 1 in the released vector.
-
-    Lists are by the number of columns, from 1. Errors of a numeric target have variance 1.
-    """
-    privacy = Privacy(1.0, 1.0, relation=relation)
-    methods = [regression(columns, family, privacy) for columns in range(1, MOST_COLUMNS + 1)]
-    with jax.enable_x64(True):
-        by, own = jnp.ones(2), methods[0].family
-        unit, informed = (float(each) for each in own.units(by))
-        weight, ratio = (float(each) for each in own.spread(by, by))
-        spreads = [float(method.queries[-1].spread(1.0)[0]) for method in methods]
-        scores = [float(method.score(-1).units[0]) for method in methods]
-        curvatures = [float(method.curvature_unit) for method in methods]
-    score = [spread * each * unit for spread, each in zip(spreads, scores, strict=True)]
-    information = [
-        spread * each * informed for spread, each in zip(spreads, curvatures, strict=True)
-    ]
-    return {
-        "score": score,
-        "information": information,
-        "weight": weight,
-        "ratio": ratio,
-        "logistic": own.logistic,
-    }
-
-
-def kept() -> list[tuple[float, float]]:
-    """What Mallows' factor `u` leaves of uniform columns, by their number.
-
-    `E u x_j^2` of a column, and `E u^2 |x|^2 / E u |x|^2` of a row with its intercept.
-    """
-    points = 2.0 * qmc.Sobol(MOST_COLUMNS, scramble=False).random_base2(13) - 1.0
-    found: list[tuple[float, float]] = []
-    for columns in range(1, MOST_COLUMNS + 1):
-        x = points[:, :columns]
-        squares = 1.0 + np.sum(x * x, axis=1)
-        radius = regression(columns, "gaussian", None).design.typical
-        u = np.minimum(1.0, radius / np.sqrt(squares))
-        again = np.sum(u * u * squares) / np.sum(u * squares)
-        found.append((float(np.mean(u[:, None] * x * x)), float(again)))
-    return found
-
-
-def regression(columns: int, family: str, privacy: Privacy | None, sums: int = 4) -> PrivateGLM:
-    """A regression on numbers that are declared from -1 to 1."""
-    design = design_of([_columns(columns, family)[f"x{i}"] for i in range(columns)])
-    return PrivateGLM(design, _columns(columns, family)["y"], family, sums, privacy=privacy)
-
-
-@cache
-def schema(columns: int, family: str) -> data.Schema:
-    """Numbers from -1 to 1, and a target."""
-    target = data.Boolean() if family == "binomial" else data.Numeric(-6, 6)
-    numbers = {f"x{i}": data.Numeric(-1, 1) for i in range(columns)}
-    return data.Schema({**numbers, "y": target}, target=None, intercept=False)
-
-
-@cache
-def _columns(columns: int, family: str) -> Any:
-    return columns_of(schema(columns, family))
 
 
 def words() -> dict[str, dict[str, str]]:

@@ -19,11 +19,12 @@ from tacit.data.design import Design
 from tacit.data.feature import Feature
 from tacit.data.formula import named_in, parse_formula
 from tacit.data.frames import Table, from_frame, is_frame
+from tacit.data.loaders import load
 from tacit.data.partition import by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Schema
 from tacit.data.table import prepare
-from tacit.data.undeclared import filled
+from tacit.data.undeclared import column_named, filled
 from tacit.errors import ConfigError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
@@ -104,9 +105,18 @@ class Regression:
         """The table as a pandas frame, one row per coefficient."""
         return self.table.frame()
 
-    def to_latex(self) -> str:
-        """The table in LaTeX, for the booktabs package."""
-        return self.table.to_latex()
+    def to_latex(self, *, ratios: bool = False, errors: bool = False) -> str:
+        """The table in LaTeX, for the booktabs package, with records and guarantee below it.
+
+        Args:
+            ratios: whether odds or rate ratios stand in the place of coefficients.
+            errors: whether sampling error and privacy error have columns of their own.
+        """
+        return self.model.to_latex(ratios=ratios, errors=errors)
+
+    def cite(self) -> str:
+        """What to cite, as BibTeX: the papers that describe the method, and tacit."""
+        return self.result.cite()
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Confidence intervals that include the noise.
@@ -171,10 +181,18 @@ class Regression:
         self.model.save(path)
 
 
+def _is_table(given: object) -> bool:
+    return is_frame(given) or isinstance(given, str | Path)
+
+
+def _table(given: Table | str | Path) -> pd.DataFrame:
+    return load(given) if isinstance(given, str | Path) else from_frame(given)
+
+
 @checked(ConfigError, own="data columns ledger")
 def glm(
     formula: str,
-    data: Table | Mapping[str, Table],
+    data: Table | str | Path | Mapping[str, Table | str | Path],
     *,
     columns: Mapping[str, Feature] | None = None,
     family: FamilyName,
@@ -184,10 +202,13 @@ def glm(
     delta: float = DELTA,
     relation: Literal["replace_one", "add_remove"] = "replace_one",
     masks: Masks | None = _ONE_COLLUDER,
+    records_per_person: int = 1,
+    sites_per_person: int = 1,
     sums: int = 4,
     covariance: Literal["model", "robust"] | None = None,
     weights: str | None = None,
     missing: Missing = "error",
+    decimal: Literal[".", ","] = ".",
     size: int | Sequence[int] | None = None,
     seed: int | None = None,
     ledger: Ledger | None = None,
@@ -201,7 +222,7 @@ def glm(
         formula: model such as `"visits ~ age + C(sex) + bs(income, df=4) + offset(log(days))"`, of
             declared columns.
         data: table of pandas, polars or Arrow with a column of sites, or one table per site by
-            name.
+            name. A path stands for the table in that file.
         columns: declarations of columns of the model, with bounds or levels. One that is not
             declared is read off the records, with a warning: that is then assumed public.
         family: distribution of the target: "gaussian", "binomial" (a boolean, or two levels of
@@ -213,12 +234,18 @@ def glm(
         delta: probability of a larger loss, in [1e-12, 1).
         relation: adjacency, "replace_one" or "add_remove".
         masks: secure aggregation, by default against one colluding site; `None` for local noise.
+        records_per_person: maximum number of records of one person at one site, at least 1. All of
+            them are protected together; standard errors still take records as independent.
+        sites_per_person: maximum number of sites with records of one person, at least 1; more than
+            1 needs `masks=None`.
         sums: number of sums, 3 or 4.
         covariance: "model", or "robust" for a sandwich; by default "model", or with weights
             "robust".
         weights: column of the records' weights, declared from at least 0 on; `None` where all
             count alike.
-        missing: rule for missing values.
+        missing: rule for missing values; `tacit fit` takes "drop".
+        decimal: decimal mark of numbers that the table holds as text, such as `data.load` leaves
+            them.
         size: declared public number near the number of records of a site; needed under
             "add_remove", where it is private.
         seed: seed of the simulated noise, at least 0; drawn if `None`.
@@ -249,16 +276,18 @@ def glm(
         >>> fit.guarantee.worst.status.value
         'proved'
     """
-    if isinstance(data, Mapping) and data and all(map(is_frame, data.values())):
+    if isinstance(data, str | Path):
+        data = load(data)
+    if isinstance(data, Mapping) and data and all(map(_is_table, data.values())):
         sites = list(data) if sites is None else sites
-        tables = {name: from_frame(table) for name, table in data.items()}
+        tables = {name: _table(table) for name, table in data.items()}
         data = pd.concat(
             [frame.assign(**{site: name}) for name, frame in tables.items()], ignore_index=True
         )
     if isinstance(data, Mapping) or not (is_frame(data) or hasattr(data, "collect")):
         raise ConfigError(
             f"data is {checks.shown(data)}; give a table of pandas, polars or Arrow with a column "
-            "of sites, or one table per site by name"
+            "of sites or the path of one, or a dict with one of these per site by name"
         )
     data = from_frame(data)
     if not (
@@ -271,7 +300,9 @@ def glm(
         )
     if not isinstance(weights, str | None):
         raise ConfigError(f"weights={checks.shown(weights)} must be the name of a column")
-    declared = filled(data, columns or {}, named_in(formula), family, weights=weights)
+    for name in columns or {}:
+        column_named(data, name, "columns declares")
+    declared = filled(data, columns or {}, named_in(formula), family, decimal, weights)
     declared.warn("columns={'age': data.Numeric(18, 90)}", stacklevel=3)
     schema = Schema(
         declared.features,
@@ -279,6 +310,7 @@ def glm(
         site=site,
         intercept=False,
         missing=missing,
+        decimal=decimal,
         assumptions=declared.assumptions,
     )
     found = columns_of(schema)
@@ -287,7 +319,15 @@ def glm(
     records = record_tables(divided.features, schema, names=divided.names, size=size)
     budget = None
     if epsilon is not None:
-        budget = Privacy(clip=1.0, epsilon=epsilon, delta=delta, relation=relation, masks=masks)
+        budget = Privacy(
+            clip=1.0,
+            epsilon=epsilon,
+            delta=delta,
+            relation=relation,
+            sites_per_person=sites_per_person,
+            records_per_person=records_per_person,
+            masks=masks,
+        )
     weighted = None if weights is None else found[weights]
     method = PrivateGLM(design, target, family, sums, covariance, weights=weighted, privacy=budget)
     result = run(

@@ -161,8 +161,12 @@ FEW = ("text", "nan", "an object", "three axes", "None", "-1")
 
 MEANT = {
     "BinaryTarget": ("positive", "negative"),  # values of a column
-    "Categorical": ("levels",),
+    "Boolean": ("missing_values",),
+    "Categorical": ("levels", "missing_values"),
     "ClassTarget": ("levels",),
+    "Date": ("missing_values",),
+    "Numeric": ("missing_values",),
+    "NumericTarget": ("missing_values",),
     "Coordinator": ("agents",),  # names
     "Calibrated": ("noise_multiplier",),  # not a number until it is calibrated
     "gaussian": ("noise_multiplier",),

@@ -175,6 +175,15 @@ def fit(
         ),
     ],
     site: SiteColumn = None,
+    sites: Annotated[
+        str | None,
+        typer.Option(
+            "--sites",
+            metavar="A,B,...",
+            show_default=False,
+            help="Names of all sites. Without, those of the records are taken, which leaks them.",
+        ),
+    ] = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = DELTA,
     bounds: Annotated[
@@ -196,6 +205,25 @@ def fit(
             metavar="COLUMN=A,B,...",
             show_default=False,
             help="Public levels of a column, e.g. sex=f,m; repeatable. Without, likewise.",
+        ),
+    ] = None,
+    maps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="COLUMN={...}",
+            show_default=False,
+            help="Other ways in which levels or sites are written, as in a study: "
+            '\'smoker={ "Y" = "yes", "?" = "" }\', where "" is missing; repeatable.',
+        ),
+    ] = None,
+    missing_values: Annotated[
+        str | None,
+        typer.Option(
+            "--missing-values",
+            metavar="A,B,...",
+            show_default=False,
+            help="Values that mean a missing one in every column, e.g. 999,n/a.",
         ),
     ] = None,
     weights: Annotated[
@@ -222,6 +250,14 @@ def fit(
             "--local", help="Local noise: each site hides alone, without secure aggregation."
         ),
     ] = False,
+    records_per_person: Annotated[
+        int,
+        typer.Option(
+            "--records-per-person",
+            min=1,
+            help="Maximum number of records of one person at a site; all are protected together.",
+        ),
+    ] = 1,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -262,7 +298,11 @@ def fit(
             weights=weights,
             bounds=bounds or [],
             levels=levels or [],
-            privacy={"epsilon": epsilon, "delta": delta, "masks": not local},
+            sites=[] if sites is None else sites.split(","),
+            maps=maps or [],
+            missing_values=[] if missing_values is None else missing_values.split(","),
+            privacy={"epsilon": epsilon, "delta": delta, "masks": not local}
+            | ({} if records_per_person == 1 else {"records_per_person": records_per_person}),
             method={"sums": sums} | ({"covariance": "robust"} if robust else {}),
             seed=seed,
             reading=Reading(separator, encoding, decimal, sheet),

@@ -13,6 +13,7 @@ from tacit.cli.console import emit, guarded, progress, say, table
 from tacit.cli.dimensions import Options, from_options, from_study
 from tacit.privacy.digits import short
 from tacit.problem.losses import Poisson
+from tacit.study.model import RegressionStudy
 from tacit.study.read import read_study
 
 
@@ -20,7 +21,14 @@ def show_advice(study: Path | None, options: Options, *, json: bool) -> int:
     """Advise on a study file, or on dimensions; see `tacit advise --help`."""
 
     def command() -> int:
-        setting = from_options(options) if study is None else from_study(read_study(study), options)
+        source = None if study is None else read_study(study)
+        if options.family is not None or isinstance(
+            getattr(source, "study", None), RegressionStudy
+        ):
+            from tacit.cli.forecasting import show_forecast
+
+            return show_forecast(source, options, json=json)
+        setting = from_options(options) if source is None else from_study(source, options)
         with progress("simulations", quiet=json) as told:
             advice = advise(
                 setting,
@@ -78,6 +86,11 @@ def _tell(advice: Advice) -> None:
     print(advice.toml)
     for change in advice.changes:
         _other(change)
+    say()
+    say(
+        "This is about models without intervals. For a regression add --family binomial or "
+        "gaussian, or give its study: docs/planner.md has the formula."
+    )
 
 
 def _other(change: Change) -> None:

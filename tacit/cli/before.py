@@ -71,6 +71,13 @@ def advise(
             "squared loss).  [default: 0.2 is assumed]",
         ),
     ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            show_default=False,
+            help="Forecast the intervals of a regression instead: binomial or gaussian.",
+        ),
+    ] = None,
     oracle: Annotated[
         str | None,
         typer.Option(
@@ -83,7 +90,8 @@ def advise(
 ) -> None:
     """Estimate whether a study can succeed, and suggest settings.
 
-    Methods are simulated on made-up records of the same shape; none of your records are read.
+    Methods are simulated on made-up records of the same shape; none of your records are read. For a
+    regression the width of its intervals is computed.
     """
     from tacit.cli.advising import show_advice
     from tacit.cli.dimensions import Options
@@ -101,6 +109,7 @@ def advise(
         oracle=oracle,
         prevalence=prevalence,
         gain=gain,
+        family=family,
     )
     raise typer.Exit(show_advice(study, options, json=json))
 

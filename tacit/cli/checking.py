@@ -6,7 +6,6 @@ from pathlib import Path
 
 from tacit.cli.console import emit, guarded, say
 from tacit.deploy.agreement.declare import count
-from tacit.deploy.agreement.manifest import FORMATS, read_manifest
 from tacit.deploy.identity.parts import admit_pinned
 from tacit.study._grammar import toml
 from tacit.study.read import Source, read_study
@@ -47,8 +46,13 @@ def check(study: Path, data: Path, *, json: bool) -> int:
 def _source(path: Path, data: Path) -> Source:
     """The study, also of a manifest."""
     try:
-        manifest = toml.parse(toml.read_bytes(path), path.name).get("format") in FORMATS
+        said = toml.parse(toml.read_bytes(path), path.name).get("format")
     except OSError:
-        manifest = False  # reported by read_study
+        said = None  # reported by read_study
+    if isinstance(said, str) and said.startswith("tacit-manifest"):
+        # keys and signatures need an extra, which a study does not
+        from tacit.deploy.agreement.manifest import read_manifest
+
+        return read_manifest(path).source(data.parent)
     # an owner counts records for a study of others, before there is a manifest
-    return read_manifest(path).source(data.parent) if manifest else read_study(path, admit_pinned)
+    return read_study(path, admit_pinned)

@@ -49,6 +49,11 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
         return _failed(told, FAILED, as_json=as_json)
 
 
+def refused(message: str, *, as_json: bool) -> int:
+    """Say what is wrong before a command begins, and with which exit code it ends."""
+    return _failed(message, WRONG, as_json=as_json)
+
+
 def _failed(message: str, code: int, *, as_json: bool) -> int:
     if as_json:
         emit({"format": "tacit-error-1", "error": message, "exit_code": code})

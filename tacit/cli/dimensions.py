@@ -36,6 +36,7 @@ class Options:
     oracle: str | None = None
     prevalence: float | None = None
     gain: float | None = None
+    family: str | None = None
 
     @property
     def counts(self) -> int | list[int] | None:
@@ -62,6 +63,19 @@ class Options:
         oracle = Oracle(_one_of("--oracle", self.oracle or Oracle.GRADIENT.value, known))
         return {"prevalence": self.prevalence, "gain": self.gain, "oracle": oracle}
 
+    @property
+    def asked(self) -> Asked:
+        """The options for what a study does not declare."""
+        return Asked(
+            records=self.counts,
+            parameters=self.parameters,
+            agents=self.agents,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            row_norm=self.row_norm,
+            **self.assumed,
+        )
+
 
 def from_study(source: Source, options: Options) -> Setting:
     """What a study declares, with the options for what it does not.
@@ -69,25 +83,49 @@ def from_study(source: Source, options: Options) -> Setting:
     Raises:
         ConfigError: something that neither declares, or an option that the study answers.
     """
-    for name in ("graph", "loss", "classes"):
+    check_options(source, options)
+    return setting(source, options.asked)
+
+
+def check_options(source: Source, options: Options) -> None:
+    """Refuse options that a study answers.
+
+    Raises:
+        ConfigError: such an option.
+    """
+    for name in ("graph", "loss", "classes", "family"):
         if getattr(options, name) is not None:
             raise ConfigError(f"--{name} is set by {source.name}; leave the option out")
-    return setting(
-        source,
-        Asked(
-            records=options.counts,
-            parameters=options.parameters,
-            agents=options.agents,
-            epsilon=options.epsilon,
-            delta=options.delta,
-            row_norm=options.row_norm,
-            **options.assumed,
-        ),
-    )
 
 
 def from_options(options: Options) -> Setting:
     """The setting that the options describe without a study.
+
+    Raises:
+        ConfigError: an option that is missing or wrong.
+    """
+    counts, parameters, agents, epsilon = numbers_of(options)
+    simple = [name for name, each in TOPOLOGIES.items() if set(each.required) == {"agents"}]
+    graph = _one_of("--graph", options.graph or "ring", ("coordinator", *sorted(simple)))
+    classes = options.classes
+    loss = _one_of("--loss", options.loss or "squared", tuple(LOSSES))
+    if (loss == "softmax") != (classes is not None):
+        raise ConfigError("--classes and --loss softmax need each other: give both or neither")
+    delta = DELTA if options.delta is None else options.delta
+    return Setting(
+        records=counts,
+        parameters=parameters,
+        network=Coordinator(agents) if graph == "coordinator" else TOPOLOGIES[graph].build(agents),
+        budget=Privacy(clip=1.0, epsilon=epsilon, delta=delta),
+        loss=Softmax(classes) if classes is not None else LOSSES[loss](**{}),
+        row_norm=options.row_norm,
+        intercept=parameters // (classes or 1) > 1,
+        **options.assumed,
+    )
+
+
+def numbers_of(options: Options) -> tuple[int | list[int], int, int, float]:
+    """Records, parameters, sites and epsilon of a setting without a study.
 
     Raises:
         ConfigError: an option that is missing or wrong.
@@ -99,26 +137,10 @@ def from_options(options: Options) -> Setting:
                 "--parameters, --agents and --epsilon"
             )
     assert options.parameters is not None and options.agents is not None
-    assert options.counts is not None
-    simple = [name for name, each in TOPOLOGIES.items() if set(each.required) == {"agents"}]
-    graph = _one_of("--graph", options.graph or "ring", ("coordinator", *sorted(simple)))
-    agents, classes = options.agents, options.classes
-    if agents < 2:
-        raise ConfigError(f"--agents {agents} must be at least 2")
-    loss = _one_of("--loss", options.loss or "squared", tuple(LOSSES))
-    if (loss == "softmax") != (classes is not None):
-        raise ConfigError("--classes and --loss softmax need each other: give both or neither")
-    delta = DELTA if options.delta is None else options.delta
-    return Setting(
-        records=options.counts,
-        parameters=options.parameters,
-        network=Coordinator(agents) if graph == "coordinator" else TOPOLOGIES[graph].build(agents),
-        budget=Privacy(clip=1.0, epsilon=options.epsilon, delta=delta),
-        loss=Softmax(classes) if classes is not None else LOSSES[loss](**{}),
-        row_norm=options.row_norm,
-        intercept=options.parameters // (classes or 1) > 1,
-        **options.assumed,
-    )
+    assert options.counts is not None and options.epsilon is not None
+    if options.agents < 2:
+        raise ConfigError(f"--agents {options.agents} must be at least 2")
+    return options.counts, options.parameters, options.agents, options.epsilon
 
 
 def _one_of(option: str, value: str, known: Collection[str]) -> str:

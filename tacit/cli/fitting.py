@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date
@@ -28,6 +29,9 @@ def fit_table(
     weights: str | None,
     bounds: Sequence[str],
     levels: Sequence[str],
+    sites: Sequence[str],
+    maps: Sequence[str],
+    missing_values: Sequence[str],
     privacy: Mapping[str, Any],
     method: Mapping[str, Any],
     seed: int | None,
@@ -56,6 +60,9 @@ def fit_table(
             weights=weights,
             bounds={name: _bounds(name, text) for name, text in _pairs("bounds", bounds)},
             levels={name: text.split(",") for name, text in _pairs("levels", levels)},
+            sites=sites,
+            maps={name: _map(name, text) for name, text in _pairs("map", maps)},
+            missing_values=missing_values,
             privacy=privacy,
             method=method,
             run={} if seed is None else {"seed": seed},
@@ -65,8 +72,24 @@ def fit_table(
         source = parse_study(found.text, "the study of this fit", folder)
         for name, what in found.taken.items():
             print(_warning(name, what), file=sys.stderr)
+        if found.sites:
+            each = ", ".join(f"{name} ({count:,})" for name, count in found.sites.items())
+            print(
+                f"WARNING: the sites were read off column {site}: {each}. A name that is written "
+                f"in two ways makes two sites (--map). Declare all: --sites "
+                f"{shlex.quote(','.join(found.sites))}",
+                file=sys.stderr,
+            )
         for told in found.told:
             print(f"WARNING: {told}. Declare it: --decimal ,", file=sys.stderr)
+        if privacy.get("records_per_person", 1) == 1:
+            for name in found.repeated:
+                print(
+                    f"NOTE: several records have the same {name}. What is protected is one record, "
+                    "and intervals take records as independent; to protect all records of a "
+                    "person: --records-per-person",
+                    file=sys.stderr,
+                )
         if study is not None:
             study.write_text(found.text, encoding="utf-8")
         target = output if output is not None else free(Path("fit"))
@@ -91,14 +114,30 @@ def _warning(name: str, what: str) -> str:
     )
 
 
+_EXAMPLES = {
+    "bounds": "age=18:90",
+    "levels": "sex=f,m",
+    "map": """'smoker={ "Y" = "yes", "?" = "" }'""",
+}
+
+
+def _map(name: str, text: str) -> dict[str, str]:
+    with suppress(tomllib.TOMLDecodeError):
+        found = tomllib.loads(f"map = {text}")["map"]
+        if isinstance(found, dict) and found and all(isinstance(v, str) for v in found.values()):
+            return found
+    raise ConfigError(
+        f"map={name + '=' + text!r} must name values and what they mean, as in {_EXAMPLES['map']}"
+    )
+
+
 def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for each in given:
         name, equals, value = each.partition("=")
         if not (name and equals and value):
             raise ConfigError(
-                f"{option}={each!r} must be a column and its {option}, as in "
-                + ("age=18:90" if option == "bounds" else "sex=f,m")
+                f"{option}={each!r} must be a column and its {option}, as in {_EXAMPLES[option]}"
             )
         found.append((name, value))
     return found

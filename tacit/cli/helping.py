@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from typer import Exit
 from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {
@@ -19,6 +20,11 @@ SECTIONS = {
 }
 """Every command of `tacit`, in the order in which a newcomer meets it."""
 
+_EXTRAS = {
+    "cryptography": ("keys, signatures and runs between sites need the package", "deploy"),
+}
+"""Packages without which whole commands cannot be imported: what needs them, and their extra."""
+
 
 class Sections(TyperGroup):
     """Commands under headings. Those of Rich would cost a third of the time that help takes."""
@@ -33,6 +39,21 @@ class Sections(TyperGroup):
                 formatter.write_dl(
                     [(f"{n:{width}}", self.commands[n].get_short_help_str(limit)) for n in names]
                 )
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; one that needs an extra which is not installed says so."""
+        rest = [*ctx._protected_args, *ctx.args]
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package not in _EXTRAS:
+                raise
+            from tacit.cli.console import refused
+
+            what, extra = _EXTRAS[package]
+            told = f"{what} {package}, which is not installed: pip install 'tacit[{extra}]'"
+            raise Exit(refused(told, as_json="--json" in rest)) from error
 
 
 class Discreet(TyperCommand):

@@ -29,7 +29,8 @@ TableFile = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="CSV (or .tsv), Excel (.xlsx) or Parquet file; in the first line the column names.",
+        help="CSV (or .tsv), Excel (.xlsx) or Parquet file; in the first line the column names. In "
+        "quotes 'folder/*.csv' for several files with a column `file` of their names.",
     ),
 ]
 SiteColumn = Annotated[

@@ -50,19 +50,29 @@ def rehearse(
             return FAILED if rehearsal.failing else 0
         members = rehearsal.manifest.members
         table(
-            ("Member", "Rounds", "Median round", "95th percentile", "Epsilon"),
+            ("Member", "Folder", "Rounds", "Median round", "95th percentile", "Epsilon"),
             [
                 (
                     member.name,
+                    f"member-{number}",
                     each["rounds"],
                     _seconds(each["round_seconds"]["median"]),
                     _seconds(each["round_seconds"]["p95"]),
                     "" if each["epsilon_spent"] is None else f"{each['epsilon_spent']:.4g}",
                 )
-                for member, each in zip(members, found, strict=True)
+                for number, (member, each) in enumerate(zip(members, found, strict=True))
             ],
         )
         say(f"The rehearsal took {seconds:.0f} s. Logs, states and models: {folder}")
+        own = folder / "member-0" / "state"
+        if (own / "report.html").exists():
+            say(f"Report of {members[0].name}: {own / 'report.html'}")
+        say(
+            f"Copies of all records: {folder / 'member-*' / 'records.*'}. If they are of real "
+            "people, delete them when you are done. What came out is then a release with noise, "
+            "and adds to what a later run costs them: rehearse with made-up records, or publish "
+            "neither it nor what you conclude from it."
+        )
         return FAILED if rehearsal.failing else 0
 
     return guarded(command, as_json=json)

@@ -93,4 +93,6 @@ def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
         "The kinds of columns were read off the records, as `assumed` says in [data]: anybody who "
         "sees the study learns them. Delete what you know from a codebook."
     )
-    say(f"Next: tacit run {output}")
+    fill = f"fill in the {found.to_declare} marked lines, then " if found.to_declare else ""
+    say(f"Next: {fill}tacit run {output}")
+    say("For a regression with intervals instead: tacit fit TABLE FORMULA --study FILE.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as codec
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -13,6 +14,9 @@ from tacit.data.rules import TRUTHS, level_key
 from tacit.errors import ProblemError
 
 Frame: TypeAlias = pd.DataFrame
+
+_MOST = 12
+"""Values that a message names."""
 
 
 def where(frame: Frame | pd.Series, row: int | np.integer) -> str:
@@ -57,15 +61,17 @@ def numbers(
     bad = np.flatnonzero(wrong)
     if len(bad):
         value = column.iloc[bad[0]]
+        more = others(column, wrong)
         if flags:
             raise ProblemError(
                 f"column {column.name!r} is declared Boolean, but {where(column, bad[0])} holds "
-                f"{show(value)}, which is no word for true or false that is known; correct the "
-                f"value, declare what it means (map), or {remedy}"
+                f"{show(value)}, which is no word for true or false that is known{more}; correct "
+                f"the value, declare what it means (map), or {remedy}"
             )
         raise ProblemError(
-            f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {show(value)}; "
-            f"{_other_mark(value, decimal)}correct the value, or {remedy}"
+            f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {show(value)}"
+            f"{more}; {_other_mark(value, decimal)}correct the value, declare it as a code of "
+            f"missing values (missing_values), or {remedy}"
         )
     return values
 
@@ -162,15 +168,40 @@ def codes_of(
     positions, values = distinct(column)
     table = np.array([*(known.get(level_key(value), -1) for value in values), -1])
     codes = table[positions]
-    other = np.flatnonzero((codes < 0) & (positions >= 0))
+    unknown = (codes < 0) & (positions >= 0)
+    other = np.flatnonzero(unknown)
     if strict and len(other):
         shown = ", ".join(repr(level) for level in levels[:8]) + (", ..." if levels[8:] else "")
         raise ProblemError(
             f"column {column.name!r}: {where(column, other[0])} holds "
-            f"{show(column.iloc[other[0]])}, which is not among the declared values ({shown}); "
-            f"correct it, declare the value, or {remedy}"
+            f"{show(column.iloc[other[0]])}, which is not among the declared values ({shown})"
+            f"{others(column, unknown)}; correct it, declare the value, rewrite it "
+            f"({recoding(column, unknown)}), or {remedy}"
         )
     return codes
+
+
+def found_in(column: pd.Series, rows: Bool[np.ndarray, " n"]) -> dict[str, int]:
+    """The different values in some rows, as they are shown, and how many rows hold each."""
+    positions, values = distinct(pd.Series(column[rows]))
+    counts = np.bincount(positions[positions >= 0], minlength=len(values))
+    return {show(values[at]): int(counts[at]) for at in np.argsort(-counts, kind="stable")}
+
+
+def others(column: pd.Series, rows: Bool[np.ndarray, " n"]) -> str:
+    """All values in rows that are refused, for a message about the first of them."""
+    found = found_in(column, rows)
+    if len(found) == 1 and sum(found.values()) == 1:
+        return ""
+    each = ", ".join(f"{value} ({count:,})" for value, count in list(found.items())[:_MOST])
+    return f" (in all: {each}{', ...' if len(found) > _MOST else ''})"
+
+
+def recoding(column: pd.Series, rows: Bool[np.ndarray, " n"]) -> str:
+    """A line that rewrites all values in some rows, to be completed; the empty text is missing."""
+    _, values = distinct(pd.Series(column[rows]))
+    texts = [codec.dumps(level_key(value), ensure_ascii=False) for value in values[:_MOST]]
+    return "map = { " + ", ".join(f'{text} = ""' for text in texts) + ' }, where "" is missing'
 
 
 def finite(frame: Frame, name: str, remedy: str, decimal: str) -> Float[np.ndarray, " n"]:

@@ -24,6 +24,7 @@ from tacit.data.rules import (
     Number,
     Recoding,
     Statistics,
+    check_codes,
     check_finite,
     check_levels,
     check_missing,
@@ -52,6 +53,7 @@ class Numeric:
             within the bounds.
         statistics: `"public"` to take undeclared bounds from the data.
         standardise: whether to take mean and deviation from the data, with `statistics="public"`.
+        missing_values: values that mean a missing one, besides an empty cell: `["999", "n/a"]`.
 
     Raises:
         ProblemError: bounds that are missing, not finite or not in order.
@@ -70,8 +72,10 @@ class Numeric:
     missing: Missing | None = None
     statistics: Statistics = "declared"
     standardise: bool = False
+    missing_values: Levels = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "missing_values", check_codes(self.missing_values))
         public = is_public(self.statistics)
         for name in ("lower", "upper", "mean", "deviation"):
             check_finite(name, getattr(self, name))
@@ -120,6 +124,7 @@ class Categorical:
         statistics: `"public"` to take the levels from the data when none are declared.
         map: values that are rewritten before they are compared with the levels, such as
             `{"Ja": "yes", "J": "yes"}`; to `""` for a missing one. Others stay as they are.
+        missing_values: values that mean a missing one, besides an empty cell: `["999", "n/a"]`.
 
     Raises:
         ProblemError: no levels, a repeated level, a rule that does not exist, or a value that is
@@ -132,6 +137,7 @@ class Categorical:
     missing: Missing | None = None
     statistics: Statistics = "declared"
     map: Recoding = None
+    missing_values: Levels = ()
 
     def __post_init__(self) -> None:
         public = is_public(self.statistics)
@@ -146,6 +152,7 @@ class Categorical:
         if self.other not in ("error", "zero"):
             raise ProblemError(f"other={self.other!r} must be 'error' or 'zero'")
         check_recoding(self.map, self.levels)
+        object.__setattr__(self, "missing_values", check_codes(self.missing_values, self.levels))
         check_missing(self.missing)
         if self.missing not in (None, "error", "drop", "indicator"):
             raise ProblemError(
@@ -167,6 +174,7 @@ class Boolean:
         missing: replacement for a missing value; the schema's rule when `None`.
         map: other values, and whether they are true: `{"smoker": True, "never": False}`; `""` for
             a missing one.
+        missing_values: values that mean a missing one, besides an empty cell: `["999", "n/a"]`.
 
     Raises:
         ProblemError: a rule that does not exist, or a value that becomes neither true nor false.
@@ -174,8 +182,10 @@ class Boolean:
 
     missing: Missing | None = None
     map: Recoding = None
+    missing_values: Levels = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "missing_values", check_codes(self.missing_values))
         for value, truth in (self.map or {}).items():
             if level_key(truth).strip().lower() not in (*TRUTHS, "0", "1", ""):
                 raise ProblemError(
@@ -201,6 +211,7 @@ class Date:
         format: how texts write a date, in the codes of `strptime`: `"%d.%m.%Y"` for 31.12.2024,
             `"%m/%d/%Y"` for 12/31/2024. ISO 8601 when `None`: 2024-12-31, with or without a time.
         missing: `"error"`, `"drop"`, `"middle"` or `"indicator"`; the schema's rule when `None`.
+        missing_values: values that mean a missing one, besides an empty cell: `["999", "n/a"]`.
 
     Raises:
         ProblemError: days that are not dates or not in order, or a format that is not one.
@@ -214,8 +225,10 @@ class Date:
     upper: Day
     format: str | None = None
     missing: Missing | None = None
+    missing_values: Levels = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "missing_values", check_codes(self.missing_values))
         low, high = (day_of(name, getattr(self, name)) for name in ("lower", "upper"))
         if not low < high:
             raise ProblemError(f"lower={str(low)!r} must be before upper={str(high)!r}")

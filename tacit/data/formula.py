@@ -282,5 +282,5 @@ def _spline(
 def _unknown(text: str) -> ProblemError:
     return ProblemError(
         f"factor {text!r} is not known: a factor is {KNOWN}; compute anything else into a declared "
-        "column of the data"
+        "column of the data. A name that is no single word stands in backticks: `Age (years)`"
     )

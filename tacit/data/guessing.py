@@ -83,12 +83,29 @@ def identifiers(frame: pd.DataFrame) -> dict[str, bool]:
     """
     found: dict[str, bool] = {}
     for name in map(str, frame.columns):
-        letters = re.sub(r"[\W\d_]", "", name.casefold())
-        if _NAMES.fullmatch(letters):
+        if _says_who(name):
             found[name] = False
         elif _unique(column_of(frame, name), bool(_NUMBERING.fullmatch(name))):
             found[name] = True
     return found
+
+
+def several_of_one(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Columns whose names say who a record is about, and of which several records have one value.
+
+    Args:
+        frame: frame as it was loaded.
+
+    Example:
+        >>> several_of_one(pd.DataFrame({"Patienten-ID": ["P1", "P1"], "age": [30, 30]}))
+        ('Patienten-ID',)
+    """
+    names = [name for name in map(str, frame.columns) if _says_who(name)]
+    return tuple(name for name in names if column_of(frame, name).dropna().duplicated().any())
+
+
+def _says_who(name: str) -> bool:
+    return _NAMES.fullmatch(re.sub(r"[\W\d_]", "", name.casefold())) is not None
 
 
 def _unique(column: pd.Series, numbering: bool) -> bool:

@@ -26,6 +26,9 @@ from tacit.data.excel import load_excel
 from tacit.data.files import first_line, numbered, read
 from tacit.errors import ProblemError
 
+FILE = "file"
+"""Column with the names of files that are read together."""
+
 _IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
@@ -34,12 +37,17 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
     """Read a table; the suffix of the file name selects the loader.
 
     Args:
-        path: `.csv`, `.tsv` (either may end in `.gz`), `.xlsx`, `.parquet`, `.npz` or idx images.
+        path: `.csv`, `.tsv` (either may end in `.gz`), `.xlsx`, `.parquet`, `.npz` or idx images. A
+            name with `*` stands for all matching files, with a column `file` that has their names
+            without the suffix.
         options: options of the loader for that kind of file.
 
     Raises:
-        ProblemError: another suffix, or an error from the loader.
+        ProblemError: another suffix, an error from the loader, no file that matches, or files with
+            different columns.
     """
+    if several(path):
+        return _load_all(Path(path), options)
     name = Path(path).name.lower().removesuffix(".gz")
     if name.endswith(".csv"):
         return load_csv(path, **options)
@@ -57,6 +65,35 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
         f"{path}: no loader for this suffix; use .csv, .tsv, .xlsx, .parquet, .npz or idx "
         "(-ubyte), or read it with pandas or polars and pass the frame to from_frame"
     )
+
+
+def several(path: str | Path) -> bool:
+    """Whether a path stands for all files that match it."""
+    return "*" in Path(path).name and not Path(path).exists()
+
+
+def _load_all(pattern: Path, options: dict[str, Any]) -> pd.DataFrame:
+    files = sorted(pattern.parent.glob(pattern.name))
+    if not files:
+        raise ProblemError(f"{pattern}: no file matches")
+    tables: list[pd.DataFrame] = []
+    for file in files:
+        table = load(file, **options)
+        names, first = list(table.columns), list(tables[0].columns)[:-1] if tables else None
+        if FILE in names:
+            raise ProblemError(
+                f"{file}: has a column {FILE!r}, which here names the files; rename it"
+            )
+        if first is not None and set(names) != set(first):
+            other = sorted(map(str, set(names) ^ set(first)))
+            raise ProblemError(
+                f"{file}: has other columns than {files[0]} ({', '.join(other[:12])}); files that "
+                "are read together need the same"
+            )
+        where = pd.Index([f"{row} of {file.name}" for row in table.index], name=table.index.name)
+        stem = file.name.removesuffix(".gz").rpartition(".")[0]
+        tables.append(table.set_axis(where).assign(**{FILE: stem}))
+    return pd.concat(tables)
 
 
 @checked(ProblemError)

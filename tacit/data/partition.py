@@ -7,6 +7,7 @@ that changes must not move others. Proof: docs/proofs/division.md.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -113,9 +114,11 @@ def by_column(prepared: Prepared, sites: Names | None = None) -> Sites:
             raise ProblemError(f"site {name!r} is named twice in sites={chosen}")
     unknown = [str(name) for name in present if name not in chosen]
     if unknown:
+        close = difflib.get_close_matches(unknown[0], chosen, 1)
+        hint = f" (is it {close[0]!r}? In a study: map in [partition])" if close else ""
         raise ProblemError(
-            f"records belong to site {unknown[0]!r}, which is not among sites={chosen}: add it, or "
-            "leave its records out of the data"
+            f"records belong to site {unknown[0]!r}, which is not among sites={chosen}{hint}: add "
+            "it, or leave its records out of the data"
         )
     order = np.array([chosen.index(name) for name in present])
     return at_sites(prepared, order[codes], chosen)

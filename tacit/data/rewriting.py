@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -43,21 +43,45 @@ def rewritten(frame: Frame, schema: Schema, *, strict: bool) -> tuple[Frame, Sch
         ProblemError: such a value, if strict; names column, row, value and remedy.
     """
     made: dict[str, pd.Series] = {}
-    for name, feature in schema.features.items():
-        if isinstance(feature, Date):
-            made[name] = _dated(column_of(frame, name), feature, strict)
-        elif isinstance(feature, Categorical | Boolean) and feature.map is not None:
-            made[name] = _recoded(column_of(frame, name), feature.map)
+    declared = dict(schema.features)
     target = schema.target
-    if isinstance(target, BinaryTarget | ClassTarget) and target.map is not None:
-        made[target.name] = _recoded(column_of(frame, target.name), target.map)
+    for name, each in (declared if target is None else declared | {target.name: target}).items():
+        if codes := getattr(each, "missing_values", ()):
+            made[name] = without_codes(column_of(frame, name), codes)
+        column = made.get(name, column_of(frame, name))
+        if isinstance(each, Date):
+            made[name] = _dated(column, each, strict)
+        elif isinstance(each, _RECODED) and each.map is not None:
+            made[name] = recoded(column, each.map)
     if isinstance(target, BinaryTarget) and isinstance(target.positive, bool):
         column = made.get(target.name, column_of(frame, target.name))
         made[target.name] = _truths(column)
     return (frame.assign(**made) if made else frame), without_dates(schema)
 
 
-def _recoded(column: pd.Series, recoding: Mapping[Any, Any]) -> pd.Series:
+_RECODED = (Categorical, Boolean, BinaryTarget, ClassTarget)
+
+
+def without_codes(column: pd.Series, codes: Iterable[Any]) -> pd.Series:
+    """The column with some of its values missing.
+
+    Args:
+        column: column of a table.
+        codes: values that mean a missing one.
+    """
+    known = {level_key(code) for code in codes}
+    positions, values = distinct(column)
+    table = np.array([*(level_key(value) in known for value in values), False])
+    return column.mask(table[positions])
+
+
+def recoded(column: pd.Series, recoding: Mapping[Any, Any]) -> pd.Series:
+    """The column with some of its values rewritten.
+
+    Args:
+        column: column of a table.
+        recoding: what values become; the empty text means a missing one.
+    """
     known = {level_key(value): level for value, level in recoding.items()}
     positions, values = distinct(column)
     table = np.full(len(values) + 1, None, dtype=object)

@@ -140,6 +140,20 @@ def check_recoding(recoding: Mapping[Any, Any] | None, levels: Iterable[Any] | N
             )
 
 
+def check_codes(codes: Any, levels: Iterable[Any] | None = None) -> tuple[Any, ...]:
+    """The values that stand for a missing one, as a tuple; refuses one that is a level, too."""
+    if isinstance(codes, str):
+        raise ProblemError(f"missing_values={codes!r} must be a list, as in [{codes!r}]")
+    if not (codes := tuple(codes)):
+        return codes
+    check_levels(codes, "missing_values")
+    known = {level_key(level) for level in levels or ()}
+    for code in codes:
+        if level_key(code) in known:
+            raise ProblemError(f"missing_values holds {code!r}, which is a declared value, too")
+    return codes
+
+
 def check_missing(rule: Any) -> None:
     """Refuse a rule for missing values that does not exist."""
     if rule is None or rule in ("error", "drop", "middle", "indicator"):

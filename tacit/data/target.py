@@ -17,6 +17,7 @@ from tacit.data.rules import (
     OneOrMore,
     Recoding,
     as_levels,
+    check_codes,
     check_finite,
     check_levels,
     check_order,
@@ -89,6 +90,7 @@ class NumericTarget:
         upper: declared upper bound, finite and above `lower`.
         to: image of `(lower, upper)`, as a pair; `None` leaves the clipped value as it is.
         missing: rule for missing values, `"error"` or `"drop"`.
+        missing_values: values that mean a missing one, besides an empty cell: `["999", "n/a"]`.
 
     Raises:
         ProblemError: bounds that are not finite or not in order.
@@ -99,8 +101,10 @@ class NumericTarget:
     upper: Number
     to: tuple[Number, Number] | None = None
     missing: Literal["error", "drop"] = "error"
+    missing_values: Levels = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "missing_values", check_codes(self.missing_values))
         _target_missing(self.missing)
         check_finite("lower", self.lower)
         check_finite("upper", self.upper)

@@ -7,13 +7,13 @@ counts, and it contributes nothing: the gradient of a loss of `row @ x` is a mul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from tacit.data.columns import Frame, codes_of, column_of, read_numbers
+from tacit.data.columns import Frame, codes_of, column_of, found_in, read_numbers
 from tacit.data.feature import AbstractFeature, Boolean, Categorical
 from tacit.data.maps import trusted_map
 from tacit.data.missing import missing_rules, of_dropping
@@ -122,30 +122,52 @@ def assumed(schema: Schema) -> tuple[str, ...]:
     )
 
 
+def unfit_values(frame: Frame, schema: Schema) -> dict[str, dict[str, int]]:
+    """The different values that are not of their column's kind, and how many records have each.
+
+    Args:
+        frame: table from one of the loaders.
+        schema: declaration of each column, with declared bounds and levels.
+
+    Returns:
+        By column, as the values are shown. Private: for the owner's eyes only.
+    """
+    made, schema = rewritten(frame, schema, strict=False)
+    found = {
+        name: found_in(column_of(frame, name), rows) for name, rows in _by_column(made, schema)
+    }
+    return {name: values for name, values in found.items() if values}
+
+
 def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:
     """Which records have a value, in any column, that is not of its kind."""
     wrong = np.zeros(len(frame), dtype=bool)
+    for _, rows in _by_column(frame, schema):
+        wrong |= rows
+    return wrong
+
+
+def _by_column(frame: Frame, schema: Schema) -> Iterator[tuple[str, Bool[np.ndarray, " n"]]]:
+    """Which records have a value that is not of its kind, by column."""
     for name, feature in schema.features.items():
         if isinstance(feature, AbstractFeature):
-            wrong |= read_values(column_of(frame, name), feature)[1]
+            yield name, read_values(column_of(frame, name), feature)[1]
         elif not isinstance(feature, Categorical):
-            wrong |= _no_number(frame, name, schema, isinstance(feature, Boolean))
+            yield name, _no_number(frame, name, schema, isinstance(feature, Boolean))
         elif feature.levels is not None and feature.other == "error":
-            wrong |= _other(frame, name, feature.levels)
+            yield name, _other(frame, name, feature.levels)
     target = schema.target
     if target is None:
-        return wrong
+        return
     if isinstance(target, AbstractTarget):
-        return wrong | read_values(column_of(frame, target.name), target)[1]
-    if isinstance(target, ClassTarget):
-        return wrong | _other(frame, target.name, target.levels)
-    if not isinstance(target, BinaryTarget) or target.threshold is not None:
-        return wrong | _no_number(frame, target.name, schema)
-    if target.negative is None:  # everything that is not positive is negative
-        return wrong
-    return wrong | _other(
-        frame, target.name, (*as_levels(target.positive), *as_levels(target.negative))
-    )
+        yield target.name, read_values(column_of(frame, target.name), target)[1]
+    elif isinstance(target, ClassTarget):
+        yield target.name, _other(frame, target.name, target.levels)
+    elif not isinstance(target, BinaryTarget) or target.threshold is not None:
+        yield target.name, _no_number(frame, target.name, schema)
+    elif target.negative is not None:  # otherwise everything that is not positive is negative
+        levels = (*as_levels(target.positive), *as_levels(target.negative))
+        yield target.name, _other(frame, target.name, levels)
 
 
 def _no_number(

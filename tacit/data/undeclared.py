@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.data.columns import column_of
-from tacit.data.dates import formats_of, read_dates
+import numpy as np
+
+from tacit.data.columns import column_of, others, show, where
+from tacit.data.dates import FORMATS, formats_of, read_dates
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.guessing import MANY, guess_kinds, kind_of
 from tacit.data.rules import level_key
@@ -139,8 +141,13 @@ def filled(
     return Filled(features, taken)
 
 
-def column_named(frame: pd.DataFrame, name: str) -> pd.Series:
+def column_named(frame: pd.DataFrame, name: str, who: str = "the model names") -> pd.Series:
     """A column that a model names.
+
+    Args:
+        frame: table of all records.
+        name: name of the column.
+        who: what names it, for the message.
 
     Raises:
         ProblemError: a column that the table does not have; the message names one that is close.
@@ -154,7 +161,7 @@ def column_named(frame: pd.DataFrame, name: str) -> pd.Series:
         if close:
             hint = f"did you mean {close[0]!r}?"
             hint += "" if close[0].isidentifier() else f" In a formula: `{close[0]}`, in backticks"
-        raise ProblemError(f"the model names {name!r}, which is not a column of the data; {hint}")
+        raise ProblemError(f"{who} {name!r}, which is not a column of the data; {hint}")
     return column_of(frame, name)
 
 
@@ -198,6 +205,17 @@ def _dates(name: str, column: pd.Series) -> tuple[Feature, str]:
     return Date(low, high, written), f"bounds {low} to {high}{how}"
 
 
+def _no_dates(column: pd.Series) -> str:
+    """Which values are no dates, in the format that most of them have."""
+    wrong = min((read_dates(column, each)[1] for each in (None, *FORMATS)), key=np.count_nonzero)
+    if 2 * np.count_nonzero(wrong) >= column.notna().sum():
+        return "holds values that are no dates"
+    row = int(np.argmax(wrong))
+    return (
+        f"holds dates but for {where(column, row)}, {show(column.iloc[row])}{others(column, wrong)}"
+    )
+
+
 def format_of(name: str, column: pd.Series) -> str | None:
     """How the texts of a column write dates, read off the records; `None` for ISO 8601.
 
@@ -210,7 +228,9 @@ def format_of(name: str, column: pd.Series) -> str | None:
     """
     found = formats_of(column)
     if not found:
-        raise ProblemError(f"column {name!r} holds values that are no dates; declare what it holds")
+        raise ProblemError(
+            f"column {name!r} {_no_dates(column)}; correct it, or declare what it holds"
+        )
     if len(found) > 1:
         raise ProblemError(
             f"column {name!r} holds dates that may be written as {' or '.join(map(str, found))}; "

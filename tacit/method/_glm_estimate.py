@@ -118,6 +118,7 @@ def coefficients(
         sum(public.count for public in contract.owners.contexts),
         tuple(method.design.spans[i] for i in columns) * m,
         levels,
+        method.privacy is not None and method.privacy.repeated,
     )
 
 

@@ -36,12 +36,19 @@ def papers_of(method: AbstractMethod) -> tuple[str, ...]:
         >>> papers_of(DGD(step=0.1))
         ('Nedic, Ozdaglar (2009)',)
     """
-    found: list[str] = []
-    for kind in _kinds(method):
-        said = " ".join(_SOURCE.findall(" ".join((kind.__doc__ or "").split())))
-        places = {said.find(name): name for name in _papers() if name in said}
-        found += [places[at] for at in sorted(places)]
+    found = [name for kind in _kinds(method) for name in papers_of_kind(kind)]
     return tuple(dict.fromkeys(found))
+
+
+def papers_of_kind(kind: type[AbstractMethod]) -> tuple[str, ...]:
+    """Names of the papers that describe methods of a class, in the order of its docstring.
+
+    Args:
+        kind: class of a method.
+    """
+    said = " ".join(_SOURCE.findall(" ".join((kind.__doc__ or "").split())))
+    places = {said.find(name): name for name in _papers() if name in said}
+    return tuple(places[at] for at in sorted(places))
 
 
 def bibtex(papers: Sequence[str]) -> str:
@@ -57,7 +64,7 @@ def bibtex(papers: Sequence[str]) -> str:
     return "\n".join([*entries, _ITSELF.format(version=tacit.__version__)])
 
 
-def _kinds(method: AbstractMethod) -> Iterator[type]:
+def _kinds(method: AbstractMethod) -> Iterator[type[AbstractMethod]]:
     """The class of a method, and those of methods inside it."""
     yield type(method)
     for field in fields(method) if is_dataclass(method) else ():

@@ -39,6 +39,11 @@ _LOST = 8.0
 SPREAD = 16.0
 """Mean eigenvalue over the smallest one, where noise hides the smallest one and one is guessed."""
 
+REPEATED = (
+    "They take records as independent: where several are of one person, as declared here, they are "
+    "too small."
+)
+"""What a table with errors says if a person may have several records."""
 
 _PROPER = {"gaussian": "Gaussian", "poisson": "Poisson"}
 """Families that are named after somebody."""
@@ -149,6 +154,7 @@ class CoefficientTable:
             to 80; 1 for levels, splines and the intercept.
         levels: levels of the target, if each but the first has coefficients of its own, against the
             first; otherwise empty.
+        repeated: whether a person may have several records, so that they are not independent.
     """
 
     names: tuple[str, ...]
@@ -162,6 +168,7 @@ class CoefficientTable:
     records: int
     spans: tuple[float, ...]
     levels: tuple[str, ...] = ()
+    repeated: bool = False
     kind: ClassVar[str] = "coefficients"
 
     @property
@@ -323,10 +330,11 @@ class CoefficientTable:
             fitted += f" Coefficients of a level are against {self.levels[0]!r}."
         if self.refusal is not None:
             return f"{fitted} No intervals: {self.refusal.reason}; {self.refusal.needs}."
-        return (
+        covered = (
             f"{fitted} Standard errors and 95 % intervals cover the sampling of the records and "
             "the noise."
         )
+        return f"{covered} {REPEATED}" if self.repeated else covered
 
     def ratios(self) -> list[dict[str, str]]:
         """Odds or rate ratios with their intervals, as text; none for a linear model."""
@@ -379,19 +387,41 @@ class CoefficientTable:
         shown = self.frame().to_html(index=False, na_rep="", float_format="{:#.4g}".format)
         return f"{shown}<p>{escape(self.sentence())}</p>"
 
-    def to_latex(self) -> str:
-        """The table in LaTeX, for the booktabs package; what levels are against is in a comment."""
-        import pandas as pd
+    def to_latex(self, *, ratios: bool = False, errors: bool = False, below: str = "") -> str:
+        """The table in LaTeX, for the booktabs package; what levels are against is in a comment.
 
-        columns = ["parameter", "coefficient", "standard_error", "lower", "upper", "p_value"]
-        frame = pd.DataFrame(self.frame()[columns])
-        heads = ["", "Coefficient", "Standard error", "2.5 \\%", "97.5 \\%", "$p$"]
+        Args:
+            ratios: whether odds or rate ratios with their intervals stand in the place of
+                coefficients; for a linear model they are coefficients all the same.
+            errors: whether the sampling error and the privacy error have columns of their own.
+            below: a line below the table, as text.
+        """
+        heads = {
+            "coefficient": "Coefficient",
+            "standard_error": "Standard error",
+            "sampling_error": "Sampling",
+            "privacy_error": "Privacy",
+            "lower": "2.5 \\%",
+            "upper": "97.5 \\%",
+        }
+        if ratios and self.ratio:
+            ends = (f"{self.ratio}_lower", f"{self.ratio}_upper")
+            heads = {self.ratio: self.effect.capitalize(), **dict(zip(ends, _ENDS, strict=True))}
+            # errors are those of the coefficient
+            more = {"sampling_error": "Sampling", "privacy_error": "Privacy"}
+            heads |= {each: f"{name} (log)" for each, name in more.items()} if errors else {}
+        elif not errors:
+            del heads["sampling_error"], heads["privacy_error"]
+        heads["p_value"] = "$p$"
         rows = [
-            [str(row["parameter"]), *(_short(float(row[c]), c) for c in columns[1:])]
-            for row in frame.to_dict("records")
+            [str(row["parameter"]), *(_short(float(row[each]), each) for each in heads)]
+            for row in self.frame().to_dict("records")
         ]
         against = f"% levels against {self.levels[0]!r}\n" if self.levels else ""
-        return against + latex.table(heads, rows)
+        return against + latex.table(["", *heads.values()], rows, below)
+
+
+_ENDS = ("2.5 \\%", "97.5 \\%")
 
 
 def _short(value: float, column: str) -> str:

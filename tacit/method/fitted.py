@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -66,6 +67,46 @@ class FittedRegression:
     def _repr_html_(self) -> str:
         return f"<p><code>{escape(self.formula)}</code></p>{self.table._repr_html_()}"
 
+    @property
+    def guarantee(self) -> str:
+        """Guarantee of the fit, in words, as the file keeps it."""
+        return self.protection
+
+    def summary(self) -> str:
+        """The table, what it covers, and what was guaranteed."""
+        return f"{self!r}\n\n{self.protection}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a pandas frame, one row per coefficient."""
+        return self.table.frame()
+
+    def to_latex(self, *, ratios: bool = False, errors: bool = False) -> str:
+        """The table in LaTeX, for the booktabs package, with records and guarantee below it.
+
+        Args:
+            ratios: whether odds or rate ratios stand in the place of coefficients.
+            errors: whether sampling error and privacy error have columns of their own.
+        """
+        protected = re.search(r"\([^()]*, [^()]*\)-DP per \w+", self.protection)
+        budget = "" if protected is None else f"; {protected[0]}"
+        below = f"{self.table.records:,} records{budget}"
+        return self.table.to_latex(ratios=ratios, errors=errors, below=below)
+
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        """Confidence intervals that include the noise.
+
+        Args:
+            level: nominal coverage, in (0, 1).
+        """
+        return self.table.conf_int(level)
+
+    def cite(self) -> str:
+        """What to cite, as BibTeX: the papers that describe the method, and tacit."""
+        from tacit.method.citation import bibtex, papers_of_kind
+        from tacit.method.glm import PrivateGLM
+
+        return bibtex(papers_of_kind(PrivateGLM))
+
     @cached_property
     def design(self) -> Design:
         """Columns of the regression."""
@@ -80,8 +121,8 @@ class FittedRegression:
             level: nominal coverage, in (0, 1).
 
         Returns:
-            Columns `mean`, `lower` and `upper`, one row per record: not numbers where the fit would
-            have left the record out for a missing value. Of a multinomial model the probability of
+            Columns `mean`, `lower` and `upper`, one row per record: not numbers where a value is
+            missing for which no rule puts another. Of a multinomial model the probability of
             every level, with its name before each: `"often mean"`.
 
         Raises:
@@ -184,6 +225,8 @@ class FittedRegression:
             "sampling": table.sampling.tolist(),
             "privacy": table.privacy.tolist(),
             "checks": asdict(table.checks),
+            # as files of earlier versions, where it says nothing
+            **({"repeated": True} if table.repeated else {}),
             "refusal": None if table.refusal is None else asdict(table.refusal),
         }
         return json.dumps(document, indent=2, ensure_ascii=False)
@@ -211,6 +254,7 @@ class _File(BaseModel):
     sampling: list[list[float]]
     privacy: list[list[float]]
     checks: dict[str, float]
+    repeated: bool = False
     refusal: dict[str, str] | None
 
 
@@ -254,6 +298,7 @@ def load_regression(path: str | Path) -> FittedRegression:
             found.records,
             found.spans,
             found.levels,
+            found.repeated,
         )
         loaded = FittedRegression(found.formula, table, schema, found.guarantee, found.date)
         columns = (loaded.design.names[-1], *loaded.design.names[:-1])
@@ -283,8 +328,9 @@ def declaration(feature: Feature) -> dict[str, Any]:
     for name, kind in FEATURES.items():
         if isinstance(feature, kind):
             keys = asdict(feature)
-            if keys.get("map", {}) is None:  # as files of earlier versions
-                del keys["map"]
+            for key in ("map", "missing_values"):
+                if not keys.get(key, True):  # as files of earlier versions
+                    del keys[key]
             return {"kind": name, **keys}
     raise ProblemError(f"columns of the kind {type(feature).__name__} cannot be saved")
 
@@ -296,11 +342,11 @@ def feature_of(given: dict[str, Any]) -> Feature:
 
 
 def complete(data: pd.DataFrame, schema: Schema) -> Any:
-    """Which records have every value without which they would be dropped, shape `(n,)`."""
+    """Which records have every value without which the fit leaves out or refuses, shape `(n,)`."""
     check_columns(data, schema)
     data = rewritten(data, schema, strict=False)[0]
     found = np.ones(len(data), dtype=bool)
     for name, rule in missing_rules(schema).items():
-        if rule == "drop":
+        if rule in ("drop", "error"):
             found &= column_of(data, name).notna().to_numpy()
     return found

@@ -156,11 +156,15 @@ class FittedModel:
             "missing": self.schema.missing,
             "row_norm": self.schema.row_norm,
             "decimal": self.schema.decimal,
-            "target": {"kind": kind, **asdict(self.target)},
+            "target": {"kind": kind, **self._target()},
             "names": self.names,
             "values": self.values.tolist(),
         }
         return json.dumps(document, indent=2, ensure_ascii=False)
+
+    def _target(self) -> dict[str, Any]:
+        """The declaration of the target, as in files of earlier versions where it says no more."""
+        return {k: v for k, v in asdict(self.target).items() if (k, v) != ("missing_values", ())}
 
 
 class _File(BaseModel):

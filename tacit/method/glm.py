@@ -72,12 +72,23 @@ class Fit(eqx.Module):
     sites: Float[Array, " sums"]
 
 
+_ALIASES = {
+    **dict.fromkeys(("logistic", "logit", "bernoulli"), "binomial"),
+    **dict.fromkeys(("normal", "linear", "ols"), "gaussian"),
+    **dict.fromkeys(("softmax", "multinomial logit"), "multinomial"),
+    **dict.fromkeys(("negbin", "negative binomial", "nb"), "negative_binomial"),
+}
+"""Other names of families, for messages."""
+
+
 def _family(value: Any) -> Family:
     if isinstance(value, Family):
         return value
     if not isinstance(value, str) or value not in FAMILIES:
+        meant = _ALIASES.get(str(value).lower())
         raise ConfigError(
             f"family={checks.shown(value)} must be one of {', '.join(map(repr, FAMILIES))}"
+            + ("" if meant is None else f"; did you mean {meant!r}?")
         )
     return FAMILIES[value]
 

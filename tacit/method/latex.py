@@ -14,17 +14,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], below: str = "") -> str:
     """A table; the first column is text, the others are numbers.
 
     Args:
         heads: headings, in LaTeX.
         rows: cells of each row; of the first column as text, of the others in LaTeX.
+        below: a line below them, as text.
     """
     lines = [" & ".join(heads) + r" \\", r"\midrule"]
     for name, *cells in rows:
         cells = [f"${cell}$" if cell[:1] in ("-", "<") else cell for cell in cells]
         lines.append(" & ".join([latex(name), *cells]) + r" \\")
+    if below:
+        lines += [r"\midrule", rf"\multicolumn{{{len(heads)}}}{{l}}{{{latex(below)}}} \\"]
     columns = "l" + "r" * (len(heads) - 1)
     body = "\n".join(lines)
     return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"

@@ -114,6 +114,11 @@ class Privacy(eqx.Module):
         return 1 if self.noise is NoiseKind.LAPLACE else 2
 
     @property
+    def repeated(self) -> bool:
+        """Whether a person may have several records."""
+        return max(self.sites_per_person, self.records_per_person) > 1
+
+    @property
     def hides(self) -> AbstractHiding:
         """What hides an agent besides its own noise."""
         return ALONE if self.masks is None else SecureSum(self.masks)
@@ -191,7 +196,7 @@ class Privacy(eqx.Module):
         for name in ("sites_per_person", "records_per_person"):
             checks.whole(name, getattr(self, name), 1, PrivacyError)
         if self.masks is not None:
-            remedy = "write masks=Masks(coalition=1)"
+            remedy = "write masks=Masks(coalition=1), or None for local noise"
             checks.instance("masks", self.masks, Masks, remedy, PrivacyError)
             self._check_masks()
 

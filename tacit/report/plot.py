@@ -20,7 +20,7 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -68,17 +68,26 @@ def convergence(result: Result) -> go.Figure:
     return figures.convergence(result.history.rounds, lines, colours)
 
 
-def coefficients(result: Result) -> go.Figure:
+class Fitted(Protocol):
+    """A fitted regression, as `tacit.glm` and `load_regression` give it."""
+
+    @property
+    def table(self) -> CoefficientTable:
+        """Coefficients with their intervals."""
+        ...
+
+
+def coefficients(result: Result | Fitted) -> go.Figure:
     """The answer: a forest plot of a regression, or the coefficients beside those of the reference.
 
     Args:
-        result: result of `tacit.run`; a regression's intervals are drawn with and without the
-            noise.
+        result: result of `tacit.run`, or a regression of `tacit.glm` or `load_regression`, whose
+            intervals are drawn with and without the noise.
 
     Raises:
         ConfigError: the answer has no coefficients, or Plotly is not installed.
     """
-    answer = result.answer
+    answer = result.answer if isinstance(result, Result) else result.table
     if isinstance(answer, CoefficientTable):
         return figures.forest(answer.effects(), answer.effect)
     if answer is not None and not isinstance(answer, Minimiser):
@@ -86,6 +95,7 @@ def coefficients(result: Result) -> go.Figure:
             f"the answer of this result has no coefficients: {answer.sentence()} Print "
             "result.frame() instead"
         )
+    assert isinstance(result, Result)
     rows: list[dict[str, Any]] = [
         {"feature": name, "agreed": float(value)}
         for name, value in zip(result.parameter_names, result.solution, strict=True)

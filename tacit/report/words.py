@@ -74,9 +74,9 @@ def banner(data: ReportData) -> str:
     if data.public:
         if data.noise == "simulated":
             return (
-                "Rehearsal: this page shows releases only, but the noise was simulated. Anyone who "
-                "knows the seed can subtract it, so the page is private only while the seed stays "
-                "secret."
+                "Simulation: this page shows releases only, but the noise was simulated. Anyone "
+                "who knows the seed can subtract it, so the page is private only while the seed "
+                "stays secret."
             )
         return "" if data.noise == "secure" else _NO_NOISE
     if data.noise == "simulated":

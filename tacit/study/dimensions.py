@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from tacit.advise.setting import Setting
 from tacit.errors import ConfigError
+from tacit.method.glm import PrivateGLM
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
@@ -19,6 +20,7 @@ from tacit.problem.records import Weighting
 from tacit.problem.regularisers import REGULARISERS
 from tacit.study._sections.common import plain
 from tacit.study._sections.data import site_column
+from tacit.study.build import build_method
 from tacit.study.columns import columns
 from tacit.study.networks import build_network
 from tacit.study.read import Source
@@ -78,7 +80,8 @@ def setting(source: Source, asked: Asked = Asked()) -> Setting:
         with source.section("method", "name"):
             raise ConfigError(
                 f"{name} has no step, clip or number of rounds to advise on; `tacit account` "
-                "states how much noise a budget means"
+                "states how much noise a budget means, and for a regression `tacit advise` "
+                "forecasts the width of its intervals"
             )
     network = _network(source, asked)
     classes = _classes(source)
@@ -119,6 +122,37 @@ def setting(source: Source, asked: Asked = Asked()) -> Setting:
         )
 
 
+def regression_of(source: Source, asked: Asked = Asked()) -> tuple[PrivateGLM, list[int]]:
+    """The regression of a study with the budget that is asked, and the records of each site.
+
+    No record is read.
+
+    Args:
+        source: study of a regression.
+        asked: values missing from the file, or replacements to be tried.
+
+    Raises:
+        ConfigError: something that neither declares.
+    """
+    names = _names(source, asked)
+    if asked.records is None:
+        raise ConfigError(
+            f"{source.name} does not say how many records a site has, and a forecast reads none: "
+            "give records, a public number for all sites, or one for each"
+        )
+    given = np.atleast_1d(asked.records).tolist()
+    counts = [int(each) for each in (given * len(names) if len(given) == 1 else given)]
+    if len(counts) != len(names) or min(counts) < 1:
+        raise ConfigError(
+            f"records={given} must be one positive number, or one for each of the "
+            f"{len(names)} sites"
+        )
+    method = build_method(source, names)
+    assert isinstance(method, PrivateGLM)
+    budget = _budget(source, asked, len(names))
+    return replace(method, privacy=budget), counts
+
+
 def _divisors(declared: Any) -> float | list[float] | None:
     """The declared normaliser: one number, or one per site in the order of the sites."""
     if declared is None or isinstance(declared, int | float):
@@ -140,6 +174,10 @@ def _smallest(value: Any) -> float:
 
 
 def _network(source: Source, asked: Asked) -> AbstractNetwork:
+    return build_network(source, _names(source, asked))
+
+
+def _names(source: Source, asked: Asked) -> tuple[str, ...]:
     chosen = source.study.partition
     names: tuple[str, ...] | None
     if site_column(chosen) is not None:
@@ -160,7 +198,7 @@ def _network(source: Source, asked: Asked) -> AbstractNetwork:
         )
     if len(names) < 2:
         raise ConfigError(f"{len(names)} site has nobody to agree with; there must be at least 2")
-    return build_network(source, names)
+    return tuple(map(str, names))
 
 
 def _budget(source: Source, asked: Asked, agents: int) -> Privacy:

@@ -93,7 +93,7 @@ def _altered(altered: Altered | None) -> list[str]:
         found.append(
             f"Values beyond their declared bounds were moved to them ({each}, of "
             f"{altered.records:,} records in all): widen the bounds, by what is known without "
-            "the records."
+            "the records, or declare codes of missing values (missing_values = [...])."
         )
     return found
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
 from tacit.data.feature import FEATURES
+from tacit.data.formula import named_in
 from tacit.data.maps import MAPS, AbstractMap
 from tacit.data.partition import Sites, train_test_split
 from tacit.data.partitions import PARTITIONS, AbstractPartition
@@ -57,7 +59,7 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
     from tacit.data.table import prepare
 
     study = source.study
-    frame = table(source)
+    frame = _with_sites(source, table(source))
     with source.section("data"):
         prepared = prepare(frame, schema(source, [str(name) for name in frame.columns]))
     held = None
@@ -101,7 +103,7 @@ def divide_total(source: Source) -> tuple[Sites, Total, pd.DataFrame]:
     with source.section("partition"):
         if declared.site is not None:
             check_columns(frame, declared)
-            column = column_of(frame, declared.site)
+            column = column_of(_with_sites(source, frame), declared.site)
             if absent := int(column.isna().sum()):
                 raise ProblemError(
                     f"{absent} records have no value in {declared.site!r}, so no site has them; "
@@ -171,6 +173,17 @@ def table(source: Source) -> pd.DataFrame:
         return load(source.folder / data.path, **options)
 
 
+def _with_sites(source: Source, frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with the column of sites as [partition] rewrites it."""
+    from tacit.data.columns import column_of
+    from tacit.data.rewriting import recoded
+
+    name = site_column(source.study.partition)
+    if name is None or name not in frame.columns or source.study.partition.map is None:
+        return frame
+    return frame.assign(**{name: recoded(column_of(frame, name), source.study.partition.map)})
+
+
 def schema(source: Source, columns: list[str] | None = None, *, patterns: bool = False) -> Schema:
     """What each column of a table becomes, according to a study file.
 
@@ -201,7 +214,9 @@ def _features(source: Source, columns: list[str] | None, patterns: bool) -> dict
     found: dict[str, Feature] = {}
     for name, declared in data.features.items():
         with source.section("data", "features", name):
-            built = source.build("feature", declared.kind, FEATURES)(**plain(declared))
+            built = source.build("feature", declared.kind, FEATURES)(
+                **_with_codes(plain(declared), declared.kind, data.missing_values)
+            )
             if patterns or "*" not in name:
                 found[name] = built
                 continue
@@ -216,7 +231,20 @@ def _features(source: Source, columns: list[str] | None, patterns: bool) -> dict
                     f"no column matches {name!r}; the table has {', '.join(columns[:12])}"
                 )
             found |= {column: built for column in matching if column not in data.features}
-    return found
+    model = getattr(source.study, "model", None)
+    if model is None:
+        return found
+    # a record that lacks another column is not left out
+    with source.section("model", "formula"):
+        used = {*named_in(model.formula), model.weights}
+    return {name: feature for name, feature in found.items() if name in used}
+
+
+def _with_codes(values: dict[str, Any], kind: str, codes: Sequence[Any]) -> dict[str, Any]:
+    """The arguments of a column, with the codes for missing values that all columns have."""
+    if kind not in FEATURES or not codes:
+        return values
+    return {**values, "missing_values": (*codes, *values.get("missing_values", ()))}
 
 
 def _map(source: Source) -> AbstractMap | None:
@@ -232,6 +260,11 @@ def _target(source: Source) -> Target | None:
     if declared is None:
         return None
     values = plain(declared)
+    codes = source.study.data.missing_values
+    if declared.kind == "numeric":
+        values = _with_codes(values, "numeric", codes)
+    elif declared.kind in TARGETS and codes:
+        values["map"] = {str(code): "" for code in codes} | dict(values.get("map") or {})
     with source.section("data", "target"):
         return source.build("target", declared.kind, TARGETS)(values.pop("column"), **values)
 
@@ -240,6 +273,7 @@ def _partition(source: Source, prepared: Prepared) -> Sites:
     values = dict(source.study.partition)
     rule = source.build("partition", values.pop("by"), PARTITIONS)
     values.pop("column", None)
+    values.pop("map", None)
     if rule in PARTITIONS.values():
         return rule(prepared, **values)
     own: AbstractPartition = rule(**values)

@@ -89,6 +89,36 @@ def test_what_needs_an_extra_names_it(tmp_path: Path) -> None:
     assert "pip install 'tacit[parquet]'" in said
 
 
+def test_commands_between_sites_name_their_extra_and_check_needs_none(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "site.toml").write_text("")
+    (tmp_path / "b.zip").write_bytes(b"")
+    member = "--manifest site.toml --keys keys"
+    commands = (
+        "rehearse study.toml",
+        "keys new keys --name A --address localhost:1",
+        "keys show keys",
+        "keys authority ours --name Ours",
+        "manifest new study.toml m.toml --agent card.toml=3 --data visits.csv",
+        "manifest check site.toml",
+        "manifest sign site.toml --keys keys",
+        f"agent {member} --state state --data visits.csv",
+        f"coordinator {member} --state state",
+        f"doctor {member}",
+        "bundle state --keys keys",
+        "verify b.zip --json",
+    )
+    said = tacit(tmp_path, "check study.toml --data visits.csv", "parts list", *commands)
+    told = (
+        "error: keys, signatures and runs between sites need the package cryptography, which is "
+        "not installed: pip install 'tacit[deploy]'"
+    )
+    assert "Declare " in said and said.count("ended with 0") == 2, said
+    assert said.count(told) == len(commands), said
+    assert said.count("ended with 2") == len(commands)
+    assert '"format": "tacit-error-1"' in said
+
+
 def test_the_core_has_no_package_of_an_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     core = {re.split(r"[^a-z-]", each)[0].replace("-", "_") for each in project["dependencies"]}

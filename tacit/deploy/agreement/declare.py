@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.deploy.agreement.declared import counts_are_public, read_records, unfit_records
+from tacit.deploy.agreement.records import counts_are_public, read_records, unfit_records
 from tacit.study._sections.data import site_column
 from tacit.study.build import PER_SITE, method_of
 from tacit.study.read import Source

@@ -7,11 +7,11 @@ network. No placeholder stands for another's records, however many it declares.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -20,9 +20,10 @@ from tacit._engine.compiled import lay_out
 from tacit._engine.contract import Contract, contract
 from tacit._engine.inputs import check_arguments
 from tacit._engine.plan import Plan, as_arrays
-from tacit.data.schema import Prepared, Schema
+from tacit.data.schema import Prepared
 from tacit.deploy.agreement.bounds import Bounds, bounds_of
 from tacit.deploy.agreement.manifest import Manifest
+from tacit.deploy.agreement.records import counts_are_public, read_records, unfit_records
 from tacit.deploy.files import write_secret
 from tacit.deploy.member.record import MOST_TURNS
 from tacit.deploy.member.schedule import Schedule
@@ -30,7 +31,6 @@ from tacit.deploy.member.sum_session import Sums
 from tacit.errors import ConfigError, PrivacyError, ProblemError, RuntimeFailure
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.event import Event
-from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.noise import GridRelease, SecureNoise
 from tacit.problem.erm import EmpiricalRisk
@@ -40,9 +40,6 @@ from tacit.study.build import build_declared, build_method, build_objective
 from tacit.study.networks import build_network
 from tacit.study.read import Source
 from tacit.types import Role
-
-if TYPE_CHECKING:
-    from tacit.data.total import Total
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,25 +199,6 @@ def misfits(manifest: Manifest, data: Path) -> str:
     return unfit_records(manifest.source(data.parent), data)
 
 
-def unfit_records(source: Source, data: Path) -> str:
-    """The same as `misfits`, for a study."""
-    from tacit.data.table import prepare
-
-    unfit = read_records(source, data)[0].unfit
-    if not unfit.any():
-        return ""
-    try:
-        prepare(*_table(source, data))
-    except ProblemError as error:
-        told = str(error)
-    else:  # pragma: no cover - the two agree on what fits
-        told = "of several kinds"
-    return (
-        f"{int(unfit.sum()):,} of {len(unfit):,} records do not fit the study; in a run they count "
-        f"and contribute nothing. The first: {told}"
-    )
-
-
 def _assumed(source: Source, exactly: bool) -> tuple[str, ...]:
     """What every site assumes about its file before it starts, and about the records in it."""
     from tacit.data.total import assumed
@@ -234,20 +212,6 @@ def _assumed(source: Source, exactly: bool) -> tuple[str, ...]:
     )
 
 
-def counts_are_public(source: Source, names: Sequence[str]) -> bool:
-    """Whether the declared numbers of records are exact, not upper bounds.
-
-    Args:
-        source: the study.
-        names: names of the agents.
-    """
-    method = build_method(source, names)
-    if method.privacy is None:
-        return True
-    # a study's problem consists of records
-    return Fact.RECORDS in public(method.protects(EmpiricalRisk), method.privacy.relation)
-
-
 def features(source: Source, data: Path) -> tuple[tuple[str, ...], int]:
     """Names of the features that a table's columns become, and the number of classes.
 
@@ -256,24 +220,6 @@ def features(source: Source, data: Path) -> tuple[tuple[str, ...], int]:
     """
     prepared = read_records(source, data)[0].prepared
     return prepared.feature_names, len(prepared.levels)
-
-
-def read_records(source: Source, data: Path) -> tuple[Total, int]:
-    """An owner's records as a run uses them, and the number of rows in the table."""
-    from tacit.data.total import prepare_total
-
-    with source.section("data"):
-        frame, declared = _table(source, data)
-        return prepare_total(frame, declared), len(frame)
-
-
-def _table(source: Source, data: Path) -> tuple[Any, Schema]:
-    from tacit.data.loaders import load
-    from tacit.study.reading import options_of
-    from tacit.study.tables import schema
-
-    frame = load(data, **options_of(source.study.data, data.name))
-    return frame, replace(schema(source, list(map(str, frame.columns))), site=None)
 
 
 def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]], dict[int, Event]]:

@@ -32,6 +32,12 @@ from tacit.study.read import Source, parse_study
 FORMATS = ("tacit-manifest-1", "tacit-manifest-2")
 """Without parts of other packages, and with."""
 
+REHEARSAL = (
+    "This is a rehearsal: one person made the keys of all members, which ran on one machine with "
+    "the records of all sites. It says nothing about who took part."
+)
+"""The note in the study of a rehearsal's manifest."""
+
 _CONTEXTS = (b"tacit manifest 1\n", b"tacit manifest 2\n")
 
 

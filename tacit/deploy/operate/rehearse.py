@@ -28,7 +28,7 @@ from tacit.data.partition import Sites
 from tacit.deploy.agreement.binding import folder_of
 from tacit.deploy.agreement.declare import rounded
 from tacit.deploy.agreement.declared import check_secure, counts_are_public, declared, own_records
-from tacit.deploy.agreement.manifest import Manifest, Member, agreed
+from tacit.deploy.agreement.manifest import REHEARSAL, Manifest, Member, agreed
 from tacit.deploy.agreement.trial import simulated
 from tacit.deploy.files import write_text
 from tacit.deploy.identity.certificates import create_authority
@@ -125,7 +125,7 @@ def prepare(
         count, classes = len(sites.names), len(total.prepared.levels)
         above = members[count] if len(members) > count else None
         manifest = agreed(
-            source, sites.feature_names, classes, members[:count], above, patience, silent
+            marked(source), sites.feature_names, classes, members[:count], above, patience, silent
         )
         with jax.enable_x64(True):
             check_secure(declared(manifest))
@@ -184,17 +184,27 @@ def _write_records(source: Source, frame: pd.DataFrame, own: Path) -> None:
     """Write a member's records; the study reads the same values from them."""
     data = source.study.data
     if str(data.path).lower().endswith((".parquet", ".pq")):
-        frame.to_parquet(own / "records.parquet")
+        frame.to_parquet(path := own / "records.parquet")
+        path.chmod(0o600)
         return
     # in single precision fewer digits are written
     exact = frame.astype(dict.fromkeys(frame.select_dtypes("float32"), "float64"))
     written = {"sep": data.separator or ",", "encoding": data.encoding, "decimal": data.decimal}
-    exact.to_csv(own / "records.csv", index=False, **written)
+    exact.to_csv(path := own / "records.csv", index=False, **written)
+    path.chmod(0o600)
 
 
 def without_scores(source: Source) -> Source:
     """The study without records held out for scores, which only a simulation can have."""
     text = re.sub(r"(?m)^[ \t]*(hold_out|split_seed)[ \t]*=.*\n?", "", source.text)
+    return parse_study(text, source.name, source.folder)
+
+
+def marked(source: Source) -> Source:
+    """The study with the note that this is a rehearsal: everybody signs it, every report has it."""
+    note = json.dumps(REHEARSAL)
+    text, found = re.subn(r"(?m)^notes[ \t]*=[ \t]*\[", rf"notes = [{note}, ", source.text, count=1)
+    text = text if found else f"notes = [{note}]\n{text}"
     return parse_study(text, source.name, source.folder)
 
 

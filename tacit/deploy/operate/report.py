@@ -127,7 +127,7 @@ def _summary(found: Finished, run: Declared, records: list[int] | None) -> list[
     many = "1 round" if rounds == 1 else f"{rounds:,} rounds"
     return [
         f"{sites} sites {what} {between(run.contract.network)}, without pooling their records.",
-        f"They {held}ran {many} of {dict(source.study.method)['name']}, each on a machine of its "
+        f"They {held}ran {many} of {dict(source.study.method)['name']}, each as a process of its "
         f"own. This is the report of {found.name}.",
         *source.study.notes,
     ]

@@ -108,11 +108,40 @@ def _siblings(
     # without it a study is taken for one of another kind, which has no such section
     section: Mapping[str, Any] = {"model": "", **model.model_fields}
     if len(path) > 1:
-        section = descriptions(model).get(str(path[0]), {})
+        section = _allowed([model], path[:-1], one["loc"])
     there: Any = document
     for part in path[:-1]:
         there = there[part]
     return [name for name in section if name not in there]
+
+
+def _allowed(kinds: Sequence[Any], path: Path, loc: Sequence[Any]) -> dict[str, Any]:
+    """The keys of the table at a path, of the kind that a location names, if there are several."""
+    found = list(_direct(kinds))
+    found = [each for each in found if _tags(each) & set(loc)] or found
+    if not path:
+        return {key: field for each in found for key, field in each.model_fields.items()}
+    fields = [each.model_fields[str(path[0])] for each in found if path[0] in each.model_fields]
+    inside = [kind for field in fields for kind in (field.annotation, *field.metadata)]
+    # an entry by a name of the user's, such as a column, is no field
+    return _allowed(inside or kinds, path[1:], loc)
+
+
+def _direct(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    """Models in annotations, without those in their fields."""
+    for kind in kinds:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield kind
+        else:
+            yield from _direct(typing.get_args(kind))
+
+
+def _tags(model: type[BaseModel]) -> set[Any]:
+    """The names of the kind that a model is for."""
+    fields = [
+        model.model_fields[key] for key in ("kind", "by", "name") if key in model.model_fields
+    ]
+    return {tag for field in fields for tag in typing.get_args(field.annotation)}
 
 
 @functools.cache

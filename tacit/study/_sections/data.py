@@ -30,6 +30,11 @@ class SitesSection(Section):
     """What the division by a column has."""
 
     column: str = Field(description="name of the column that holds each record's site")
+    map: dict[str, str] | None = Field(
+        None,
+        description="other ways in which sites are written, and their names, such as "
+        '{ "Koeln" = "Köln" }',
+    )
 
 
 def _feature(value: Any) -> Any:
@@ -82,7 +87,7 @@ class DataSection(Section):
     path: str | None = Field(
         None,
         description="path of a CSV, Excel (.xlsx), Parquet, npz or idx file, relative to the study "
-        "file",
+        "file; with * in its name all matching files, and a column `file` of their names",
     )
     source: Literal["randhie"] | None = Field(
         None,
@@ -110,6 +115,11 @@ class DataSection(Section):
     target: Target = Field(description="column to predict and how to read it")
     missing: Literal["error", "drop", "middle", "indicator"] | Number = Field(
         "error", description="treatment of a missing feature, or the number that replaces it"
+    )
+    missing_values: tuple[str | Number, ...] = Field(
+        (),
+        description='values that mean a missing one in every column, such as ["999", "n/a"], '
+        "besides an empty cell",
     )
     intercept: Flag = Field(
         True, description="whether to add a column of ones, exempt from the regulariser"

@@ -11,9 +11,11 @@ import pytest
 from tacit.data.guessing import guess_kinds
 from tacit.data.loaders import load
 from tacit.deploy.agreement.declared import own_records, read_records
+from tacit.deploy.agreement.manifest import REHEARSAL
 from tacit.deploy.operate.rehearse import (
     _records,
     _write_records,
+    marked,
     perform,
     prepare,
     with_agents,
@@ -42,6 +44,13 @@ def test_records_are_divided_among_as_many_agents_as_are_asked_for(tmp_path: Pat
     text = text.replace("records.csv", records(tmp_path, 60).name)
     rehearsal = prepare(with_agents(parse_study(text, folder=tmp_path), 5), tmp_path / "run")
     assert [member.records for member in rehearsal.manifest.agents] == [12] * 5
+    assert rehearsal.manifest.source(tmp_path).study.notes == (REHEARSAL,)
+    assert all(path.stat().st_mode & 0o77 == 0 for path in (tmp_path / "run").rglob("records.csv"))
+
+
+def test_a_rehearsal_is_marked_beside_the_notes_of_its_study() -> None:
+    source = parse_study('notes = [\n  "Made up."\n]\n' + STUDY)
+    assert marked(source).study.notes == (REHEARSAL, "Made up.")
 
 
 def test_a_column_has_the_sites_that_it_has() -> None:

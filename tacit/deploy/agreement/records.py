@@ -1,0 +1,85 @@
+"""An owner's records as a study reads them, before there are keys: needs no extra."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.data.schema import Schema
+from tacit.errors import ProblemError
+from tacit.privacy.facts import Fact, public
+from tacit.problem.erm import EmpiricalRisk
+from tacit.study.build import build_method
+from tacit.study.read import Source
+
+if TYPE_CHECKING:
+    from tacit.data.total import Total
+
+
+def read_records(source: Source, data: Path) -> tuple[Total, int]:
+    """An owner's records as a run uses them, and the number of rows in the table."""
+    from tacit.data.total import prepare_total
+
+    with source.section("data"):
+        frame, declared = _table(source, data)
+        return prepare_total(frame, declared), len(frame)
+
+
+def _table(source: Source, data: Path) -> tuple[Any, Schema]:
+    from tacit.data.loaders import load
+    from tacit.study.reading import options_of
+    from tacit.study.tables import schema
+
+    frame = load(data, **options_of(source.study.data, data.name))
+    return frame, replace(schema(source, list(map(str, frame.columns))), site=None)
+
+
+def unfit_records(source: Source, data: Path) -> str:
+    """Which records of an owner do not fit a study: private, only for the owner, before a run.
+
+    Args:
+        source: the study.
+        data: file of the owner's records.
+
+    Returns:
+        The number of such records, all values that do not fit, and what is wrong with the first;
+        empty if all fit.
+    """
+    from tacit.data.table import prepare
+    from tacit.data.total import unfit_values
+
+    unfit = read_records(source, data)[0].unfit
+    if not unfit.any():
+        return ""
+    frame, declared = _table(source, data)
+    values = "; ".join(
+        f"{name}: {', '.join(f'{value} ({count:,})' for value, count in found.items())}"
+        for name, found in unfit_values(frame, declared).items()
+    )
+    each = f" Values that do not fit: {values}." if values else ""
+    try:
+        prepare(frame, declared)
+    except ProblemError as error:
+        told = str(error)
+    else:  # pragma: no cover - the two agree on what fits
+        told = "of several kinds"
+    return (
+        f"{int(unfit.sum()):,} of {len(unfit):,} records do not fit the study; in a run they count "
+        f"and contribute nothing.{each} The first: {told}"
+    )
+
+
+def counts_are_public(source: Source, names: Sequence[str]) -> bool:
+    """Whether the declared numbers of records are exact, not upper bounds.
+
+    Args:
+        source: the study.
+        names: names of the agents.
+    """
+    method = build_method(source, names)
+    if method.privacy is None:
+        return True
+    # a study's problem consists of records
+    return Fact.RECORDS in public(method.protects(EmpiricalRisk), method.privacy.relation)

@@ -1,0 +1,82 @@
+"""The width of a regression's intervals, forecast from public numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tacit.advise.forecast import forecast
+from tacit.cli import app
+from tacit.errors import ConfigError
+from tacit.privacy import Masks, Privacy
+
+
+@pytest.mark.parametrize(
+    ("family", "records", "epsilon", "parameters", "width"),
+    [
+        ("binomial", 20_000, 1.0, 3, 1.10),
+        ("binomial", 20_000, 1.0, 10, 1.15),
+        ("binomial", 5_000, 1.0, 10, 1.46),
+        ("gaussian", 20_000, 1.0, 10, 1.18),
+        ("gaussian", 5_000, 2.0, 6, 1.15),
+    ],
+)
+def test_the_widths_are_those_that_the_page_of_the_planner_lists(
+    family: str, records: int, epsilon: float, parameters: int, width: float
+) -> None:
+    budget = Privacy(clip=1.0, epsilon=epsilon, masks=Masks(coalition=1))
+    found = forecast(family, parameters, [records // 8] * 8, budget, yes=0.5)
+    assert abs(found.width - width) < 0.006
+    assert found.printed
+
+
+def test_local_noise_repeated_records_and_a_small_budget_widen_intervals() -> None:
+    def of(epsilon: float = 1.0, **given: object) -> float:
+        budget = Privacy(clip=1.0, epsilon=epsilon, **given)  # pyright: ignore[reportArgumentType]
+        return forecast("binomial", 4, [1000] * 5, budget).width
+
+    assert of() > of(masks=Masks()) > 1.0
+    assert of(masks=Masks(), records_per_person=2) > of(masks=Masks())
+    assert abs(of(masks=Masks(), records_per_person=2) - of(0.5, masks=Masks())) < 0.1
+    tiny = Privacy(clip=1.0, epsilon=0.01, masks=Masks())
+    assert not forecast("binomial", 4, [100] * 5, tiny).printed
+    with pytest.raises(ConfigError, match="widths are forecast for binomial and gaussian"):
+        forecast("poisson", 4, [100] * 5, tiny)
+
+
+STUDY = """
+[data]
+path = "none.csv"
+
+[data.features]
+age = { lower = 18, upper = 100 }
+smoker = { levels = ["no", "yes"] }
+ill = { levels = ["no", "yes"] }
+
+[partition]
+by = "column"
+column = "clinic"
+sites = ["North", "South", "East"]
+
+[model]
+formula = "ill ~ age + C(smoker)"
+family = "binomial"
+
+[privacy]
+epsilon = 1.0
+masks = true
+"""
+
+
+def test_advice_on_a_regression_is_its_width(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    numbers = ["--records", "3000", "--json"]
+    done = CliRunner().invoke(app, ["advise", str(study), *numbers])
+    assert done.exit_code == 0, done.output
+    plain = ["--parameters", "3", "--agents", "3", "--epsilon", "1", "--family", "binomial"]
+    asked = CliRunner().invoke(app, ["advise", *numbers, *plain])
+    assert json.loads(done.output) == json.loads(asked.output)
+    missing = CliRunner().invoke(app, ["advise", str(study)])
+    assert missing.exit_code == 2 and "give records" in missing.output + missing.stderr

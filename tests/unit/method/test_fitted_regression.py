@@ -1,0 +1,104 @@
+"""A fitted regression in hand and from its file: what it prints, cites and draws."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tacit
+from tacit import data
+from tacit.errors import ConfigError, ProblemError
+from tacit.method import PrivateGLM, load_regression
+from tacit.method.coefficients import REPEATED
+from tacit.regression import Regression
+
+DECLARED = {"age": data.Numeric(20, 80), "ill": data.Boolean()}
+
+
+def visits(records: int = 6000) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"site": rng.choice(["a", "b", "c"], records), "age": rng.uniform(20, 80, records)}
+    )
+    table["ill"] = rng.random(records) < 1 / (1 + np.exp(3 - 0.05 * table["age"]))
+    return table
+
+
+@cache
+def fitted(records_per_person: int = 1) -> Regression:
+    return tacit.glm(
+        "ill ~ age",
+        visits(),
+        columns=DECLARED,
+        family="binomial",
+        epsilon=3.0,
+        records_per_person=records_per_person,
+        seed=0,
+    )
+
+
+def test_what_a_fit_can_do_its_file_can_do(tmp_path: Path) -> None:
+    fit = fitted()
+    fit.save(tmp_path / "fit.json")
+    loaded = load_regression(tmp_path / "fit.json")
+    assert loaded.cite() == fit.cite() == fit.result.cite() and "@misc{tacit," in fit.cite()
+    assert loaded.to_latex() == fit.to_latex()
+    assert loaded.summary() == fit.summary() and loaded.guarantee == str(fit.guarantee)
+    assert loaded.to_frame().equals(fit.to_frame())
+    assert loaded.conf_int(0.9).equals(fit.conf_int(0.9))
+    drawn = [tacit.plot.coefficients(each).to_json() for each in (fit, loaded, fit.result)]
+    assert drawn[0] == drawn[1] == drawn[2]
+
+
+def test_a_file_per_site_may_have_decimal_commas(tmp_path: Path) -> None:
+    paths: dict[str, Path] = {}
+    for site, table in visits().groupby("site"):
+        paths[str(site)] = tmp_path / f"{site}.csv"
+        table.drop(columns="site").to_csv(paths[str(site)], sep=";", decimal=",", index=False)
+    given = {"columns": DECLARED, "family": "binomial", "epsilon": 3.0, "seed": 0}
+    fit = tacit.glm("ill ~ age", paths, decimal=",", **given)  # pyright: ignore[reportArgumentType]
+    np.testing.assert_allclose(fit.table.values, fitted().table.values, rtol=1e-12)
+
+
+def test_latex_has_what_a_paper_prints() -> None:
+    fit = fitted()
+    text = fit.to_latex(ratios=True, errors=True)
+    assert "Odds ratio & 2.5 \\% & 97.5 \\%" in text and "Privacy" in text
+    row = fit.to_frame().iloc[1]
+    assert f"{row['odds_ratio']:#.4g}" in text and f"{row['privacy_error']:#.4g}" in text
+    assert "6,000 records" in text and "(3, 1e-6)-DP per record" in text.replace("$", "")
+    assert "Odds" not in fit.to_latex() and "6,000" not in fit.table.to_latex()
+
+
+def test_a_record_without_a_value_has_no_prediction(tmp_path: Path) -> None:
+    fitted().save(tmp_path / "fit.json")
+    found = load_regression(tmp_path / "fit.json").predict(pd.DataFrame({"age": [40.0, np.nan]}))
+    assert found.isna().all(axis=1).tolist() == [False, True]
+
+
+def test_a_family_by_another_name_is_answered_with_its_own() -> None:
+    design = fitted().design
+    with pytest.raises(ConfigError, match="did you mean 'binomial'"):
+        PrivateGLM(design, design.columns[0], "logistic")
+
+
+def test_a_misspelt_declaration_is_refused() -> None:
+    declared = {**DECLARED, "Age": data.Numeric(0, 1)}
+    with pytest.raises(ProblemError, match=r"columns declares 'Age', which is not .* mean 'age'"):
+        tacit.glm("ill ~ age", visits(), columns=declared, family="binomial")
+
+
+def test_a_person_with_several_records_is_protected_and_errors_say_what_they_take(
+    tmp_path: Path,
+) -> None:
+    once, twice = fitted(), fitted(2)
+    worst = twice.guarantee.worst
+    assert (worst.unit.value, worst.records_per_person) == ("person", 2)
+    assert abs(worst.epsilon - 3.0) < 1e-3
+    error = [float(fit.table.privacy[1, 1]) for fit in (once, twice)]
+    assert error[1] > 2.0 * error[0]
+    assert REPEATED in twice.table.sentence() and REPEATED not in once.table.sentence()
+    twice.save(tmp_path / "fit.json")
+    assert REPEATED in load_regression(tmp_path / "fit.json").table.sentence()
