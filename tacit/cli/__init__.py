@@ -9,6 +9,7 @@ Only what `tacit --help` needs is imported here: everything else waits until a c
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -30,7 +31,7 @@ from tacit.cli import (
     planning,
     sites,
 )
-from tacit.cli.console import INTERRUPTED
+from tacit.cli.console import INTERRUPTED, guarded
 from tacit.cli.helping import Discreet, OfAStudy, Sections
 from tacit.cli.options import (
     Decimal,
@@ -408,12 +409,21 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:  # closed by whoever started this
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - it stays open until the end
+    sys.exit(guarded(_ended, as_json=False))
+
+
+def _ended() -> int:
+    """The exit code of the command."""
     try:
         app()
     except SystemExit as end:
         if end.code == INTERRUPTED:
             # a compiled loop may still be running, and taking Python down under it crashes
-            sys.stdout.flush()
+            with contextlib.suppress(OSError):
+                sys.stdout.flush()
             sys.stderr.flush()
             os._exit(INTERRUPTED)
-        raise
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0

@@ -12,6 +12,7 @@ from typing import Any
 
 from tacit.cli.console import guarded
 from tacit.cli.running import free, run_source
+from tacit.cli.writing import check_free, write_text
 from tacit.errors import ConfigError
 from tacit.study._output import Destination
 from tacit.study.fitting import fit_study
@@ -42,11 +43,8 @@ def fit_table(
     """Fit the regression; see `tacit fit --help`."""
 
     def command() -> int:
-        if study is not None and study.exists() and not force:
-            raise ConfigError(
-                f"study={str(study)!r} exists; give --force to replace it, or another name"
-            )
-
+        if study is not None:
+            check_free("study", study, force=force)
         folder = Path() if study is None else study.parent
         found = fit_study(
             data,
@@ -68,7 +66,7 @@ def fit_table(
         for told in found.told:
             print(f"WARNING: {told}. Declare it: --decimal ,", file=sys.stderr)
         if study is not None:
-            study.write_text(found.text, encoding="utf-8")
+            write_text("study", study, found.text)
         target = output if output is not None else free(Path("fit"))
         destination = Destination(target, force or output is None)
         return run_source(source, destination, None, public=public, useful=useful, json=json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacit.cli.console import emit, guarded, say
-from tacit.errors import ConfigError
+from tacit.cli.writing import check_free, write_text
 from tacit.study.draft_text import OPEN
 from tacit.study.drafting import Draft, draft
 from tacit.study.reading import Reading
@@ -25,10 +25,7 @@ def write_study(
     """Write the file; see `tacit init --help`."""
 
     def command() -> int:
-        if output.exists() and not force:
-            raise ConfigError(
-                f"output={str(output)!r} exists; give --force to replace it, or --output another"
-            )
+        check_free("output", output, force=force)
         found = draft(
             data,
             folder=output.parent,
@@ -37,12 +34,7 @@ def write_study(
             bounds_from_data=bounds_from_data,
             reading=reading,
         )
-        try:
-            output.write_text(found.text, encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(
-                f"output={str(output)!r} cannot be written ({error.strerror}); choose another place"
-            ) from error
+        write_text("output", output, found.text)
         if json:
             emit(
                 {

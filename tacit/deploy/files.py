@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -25,7 +26,12 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o
         data: contents of the file.
         durable: whether the file and its name are on disk when this returns.
         mode: permissions of the file, as far as the process's mask allows.
+
+    Raises:
+        OSError: it cannot be written, or a device, pipe or folder is there.
     """
+    if path.exists() and not path.is_file():  # as root, `replace` would remove even a device
+        raise FileExistsError(errno.EEXIST, "it is not a regular file", str(path))
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.unlink(missing_ok=True)
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:

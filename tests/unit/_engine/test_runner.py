@@ -20,7 +20,8 @@ from tacit import (
     network,
     problem,
 )
-from tacit.errors import ConfigError, NetworkError, ProblemError
+from tacit._engine.memory import exhausted
+from tacit.errors import ConfigError, NetworkError, ProblemError, RuntimeFailure
 from tests.conformance.table import task
 
 PRIVATE = Privacy(clip=1.0, epsilon=1.0)
@@ -190,3 +191,15 @@ def test_of_several_trials_one_is_published_and_the_guarantee_says_so() -> None:
     )
     published = "one trial is published, the first of 3, and no other"
     assert all(published in promise.assumptions for promise in result.guarantee)
+
+
+def test_more_trials_than_fit_in_memory_are_refused() -> None:
+    match = r"trials=1000000000: they need at least \d+ GB of memory, and there are [\d,]+ GB"
+    refuse(ConfigError, match, runtime=Simulation(trials=10**9))
+    with (
+        pytest.raises(RuntimeFailure, match=r"memory ran out \(no room\); take fewer trials"),
+        exhausted(2),
+    ):
+        raise MemoryError("no room")
+    with pytest.raises(ValueError, match="another"), exhausted(2):
+        raise ValueError("another")
