@@ -32,7 +32,7 @@ from tacit.cli import (
     sites,
 )
 from tacit.cli.console import INTERRUPTED, guarded
-from tacit.cli.helping import Discreet, OfAStudy, Sections
+from tacit.cli.helping import Discreet, OfAFile, OfAStudy, Sections
 from tacit.cli.options import (
     Decimal,
     Delta,
@@ -40,6 +40,7 @@ from tacit.cli.options import (
     Epsilon,
     Force,
     Json,
+    LargeDelta,
     Output,
     Public,
     Separator,
@@ -126,7 +127,7 @@ def demo(
     raise typer.Exit(run_demo(output, force=force, public=public, json=json))
 
 
-@app.command()
+@app.command(cls=OfAFile)
 def run(
     study: Annotated[
         Path, typer.Argument(metavar="STUDY", help="Study file (TOML); `tacit init` writes one.")
@@ -177,6 +178,7 @@ def fit(
     site: SiteColumn = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = DELTA,
+    large_delta: LargeDelta = False,
     bounds: Annotated[
         list[str] | None,
         typer.Option(
@@ -253,7 +255,8 @@ def fit(
             weights=weights,
             bounds=bounds or [],
             levels=levels or [],
-            privacy={"epsilon": epsilon, "delta": delta, "masks": not local},
+            privacy={"epsilon": epsilon, "delta": delta, "masks": not local}
+            | ({"large_delta": True} if large_delta else {}),
             method={"sums": sums} | ({"covariance": "robust"} if robust else {}),
             seed=seed,
             reading=Reading(separator, encoding, decimal, sheet),
@@ -386,9 +389,9 @@ app.command()(before.advise)
 app.command(epilog=experiments.SWEEP_EPILOG, cls=Discreet)(experiments.sweep)
 app.command(epilog=before.ACCOUNT_EPILOG, cls=OfAStudy)(before.account)
 app.add_typer(planning.app)
-app.command()(experiments.audit)
+app.command(cls=OfAFile)(experiments.audit)
 app.add_typer(ledgers.app)
-app.command()(sites.rehearse)
+app.command(cls=OfAFile)(sites.rehearse)
 app.add_typer(keys.app)
 app.command()(before.check)
 app.add_typer(manifests.app)

@@ -63,8 +63,7 @@ def printing(kept: str = "") -> Iterator[None]:
     """
     try:
         yield
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:  # whoever reads has seen enough
         raise
     except OSError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -43,6 +45,16 @@ def fit_table(
     """Fit the regression; see `tacit fit --help`."""
 
     def command() -> int:
+        try:
+            return fitted()
+        except ConfigError as error:
+            raise ConfigError(_of_options(str(error))) from error
+
+    def fitted() -> int:
+        for name in ("epsilon", "delta"):
+            if not math.isfinite(privacy[name]):
+                bound = "above 0 and finite" if name == "epsilon" else "above 0 and below 1"
+                raise ConfigError(f"--{name} {privacy[name]} must be {bound}")
         if study is not None:
             check_free("study", study, force=force)
         folder = Path() if study is None else study.parent
@@ -52,15 +64,15 @@ def fit_table(
             family=family,
             site=site,
             weights=weights,
-            bounds={name: _bounds(name, text) for name, text in _pairs("bounds", bounds)},
-            levels={name: text.split(",") for name, text in _pairs("levels", levels)},
+            bounds={name: _bounds(name, text) for name, text in _pairs("bounds", bounds).items()},
+            levels={name: text.split(",") for name, text in _pairs("levels", levels).items()},
             privacy=privacy,
             method=method,
             run={"seed": seed},
             folder=folder,
             reading=reading,
         )
-        source = parse_study(found.text, "the study of this fit", folder)
+        source = parse_study(found.text, _STUDY, folder)
         for name, what in found.taken.items():
             print(_warning(name, what), file=sys.stderr)
         for told in found.told:
@@ -72,6 +84,35 @@ def fit_table(
         return run_source(source, destination, None, public=public, useful=useful, json=json)
 
     return guarded(command, as_json=json)
+
+
+_STUDY = "the study of this fit"
+
+_OPTIONS = {
+    "privacy.epsilon": "--epsilon",
+    "privacy.delta": "--delta",
+    "model.family": "--family",
+    "model.weights": "--weights",
+    "method.sums": "--sums",
+    "partition.column": "--site",
+    "run.seed": "--seed",
+    "run.output": "--output",
+}
+"""The options that keys of that study come from."""
+
+
+def _of_options(message: str) -> str:
+    """An error about the study of a fit, which its user does not see, about options instead."""
+
+    def named(found: re.Match[str]) -> str:
+        section, key, given = found.groups(default="")
+        option = _OPTIONS.get(f"{section}.{key or given}")
+        kept = f"{given}=" if given else ""
+        return f"{option} " if option else kept
+
+    where = rf"(?m)^{_STUDY}(?::\d+)?: (?:\[([\w.]+)\] )?(?:(\w+): )?(?:(\w+)=)?"
+    accepted = "large_delta = true in [privacy] (Privacy(large_delta=True))"
+    return re.sub(where, named, message).replace(accepted, "--large-delta")
 
 
 def _warning(name: str, what: str) -> str:
@@ -89,8 +130,8 @@ def _warning(name: str, what: str) -> str:
     )
 
 
-def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
     for each in given:
         name, equals, value = each.partition("=")
         if not (name and equals and value):
@@ -98,7 +139,12 @@ def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
                 f"{option}={each!r} must be a column and its {option}, as in "
                 + ("age=18:90" if option == "bounds" else "sex=f,m")
             )
-        found.append((name, value))
+        if name in found:
+            raise ConfigError(
+                f"--{option} is given twice for {name!r}, as {found[name]} and {value}; leave one "
+                "of them out"
+            )
+        found[name] = value
     return found
 
 

@@ -91,9 +91,13 @@ def budget(
     Earlier budgets stay on record.
     """
     from tacit.cli.console import emit, guarded, say
+    from tacit.errors import ConfigError
     from tacit.privacy.ledger import Ledger
 
     def command() -> int:
+        for option, name in (("--owner", owner), ("--dataset", dataset)):
+            if not name:
+                raise ConfigError(f"{option} is empty; give a name")
         with Ledger.open(file) as ledger:
             ledger.set_budget(owner, dataset, epsilon=epsilon, delta=delta)
             found = ledger.balance(owner, dataset)

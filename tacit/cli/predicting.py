@@ -74,6 +74,6 @@ def _file(model: Path) -> Path:
 def _is_model(file: Path) -> bool:
     """Whether a file is a model; what cannot be read is left to the reader of a regression."""
     try:
-        return reader.loads(file.read_bytes()).get("format") == "tacit-fitted-model-1"
-    except (OSError, ValueError, AttributeError):
+        return reader.loads(file.read_bytes())["format"].startswith("tacit-fitted-model-")
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
         return False

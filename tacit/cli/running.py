@@ -46,9 +46,12 @@ def run_study(
         source = read_study(path)
         target = output if output is not None else source.folder / source.study.run.output
         again = f"tacit run {path}" + ("" if output is None else f" --output {output}")
+        destination = Destination(target, force, resume)
+        if resume and not destination.checkpoint.exists():
+            print(f"NOTE: nothing to resume in {target}; starting anew", file=sys.stderr)
         return run_source(
             source,
-            Destination(target, force, resume),
+            destination,
             again,
             public=public,
             useful=useful,

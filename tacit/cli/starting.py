@@ -47,6 +47,7 @@ def write_study(
                     "decimal": found.reading.decimal,
                     "decimal_commas": list(found.decimal_commas),
                     "left_out": list(found.left_out),
+                    "like_values": list(found.like_values),
                 }
             )
         else:
@@ -58,6 +59,13 @@ def write_study(
 
 def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
     say(f"Wrote {output}: {found.columns} columns, of which {found.target!r} is to be predicted.")
+    if found.like_values:
+        shown = ", ".join(found.like_values[:5]) + (", ..." if found.like_values[5:] else "")
+        say(
+            f"WARNING: names of columns look like values ({shown}): is the line of names missing "
+            "in the table? Then add it, and write the study again; what is in it now are values of "
+            "a record."
+        )
     if bounds_from_data:
         say(
             "WARNING: bounds and levels will be derived from the data and treated as public. "

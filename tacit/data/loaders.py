@@ -38,8 +38,10 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
         options: options of the loader for that kind of file.
 
     Raises:
-        ProblemError: another suffix, or an error from the loader.
+        ProblemError: another suffix, a directory, or an error from the loader.
     """
+    if Path(path).is_dir():
+        raise ProblemError(f"{path}: a directory; name a file in it")
     name = Path(path).name.lower().removesuffix(".gz")
     if name.endswith(".csv"):
         return load_csv(path, **options)

@@ -80,9 +80,15 @@ def make_private(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder that only its owner may read, if none exists, durably."""
+    """Make a folder that only its owner may read, if none exists, durably.
+
+    Raises:
+        ConfigError: a file is there.
+    """
     if path.is_dir():
         return
+    if path.exists():
+        raise ConfigError(f"{path} is a file, and a folder is needed there; give another name")
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     sync_directory(path.absolute().parent)
 
