@@ -69,8 +69,7 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
     factor = max(checks.lacks, best / CURVATURE)
     records = sum(public.count for public in contract.owners.contexts)
     guessed = checks.lost and math.isfinite(checks.average)
-    if checks.lost and not guessed and best > CURVATURE:
-        factor = best / CURVATURE
+    if factor > checks.lacks and checks.lost and not guessed:
         return _hopeless(factor * records, _epsilon(factor, contract))
     least = "at least " if checks.lost and not guessed else "about "
     wanted = f"{least}{_two_up(factor * records):,} records at this epsilon would do"

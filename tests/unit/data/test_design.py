@@ -112,7 +112,7 @@ def test_a_missing_value_leaves_no_number() -> None:
         ("ill = age", "has no ~; write it between"),
         ("~ age", "names no target; write it to the left of ~"),
         ("log(ill) ~ age", "the left side, 'log\\(ill\\)', must be a column alone"),
-        ("ill ~ age + __import__('os').system('id')", r"factor '.*system.*' is not known"),
+        ("ill ~ age + __import__('os').system('id')", "system.* is not known: a factor is"),
         ("ill ~ age**2", r"age\*\*2 is an interaction of age with itself, which is age; compute"),
         ("ill ~ sex + (`age`)^2", r"age\^2 is an interaction of age"),
         ("ill ~ age*age", r"age\*age is an interaction"),
