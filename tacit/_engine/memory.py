@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from tacit import checks
 from tacit.errors import ConfigError, RuntimeFailure
 
 
@@ -29,8 +30,9 @@ def check_trials(trials: int, agents: int, numbers: int, precision: str) -> None
     there = _bytes()
     if trials > 1 and there is not None and trials * one > there:
         raise ConfigError(
-            f"trials={trials}: they need at least {trials * one / 2**30:,.0f} GB of memory, and "
-            f"there are {there / 2**30:,.0f} GB; take fewer than {max(2, there // one):,}"
+            f"trials={checks.shown(trials)}: they need at least "
+            f"{checks.shown(trials * one >> 30)} GB of memory, and there are {there >> 30} GB; "
+            f"take fewer than {max(2, there // one):,}"
         )
 
 

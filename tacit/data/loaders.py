@@ -12,6 +12,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,6 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
     Raises:
         ProblemError: another suffix, a directory, or an error from the loader.
     """
-    if Path(path).is_dir():
-        raise ProblemError(f"{path}: a directory; name a file in it")
     name = Path(path).name.lower().removesuffix(".gz")
     if name.endswith(".csv"):
         return load_csv(path, **options)
@@ -55,6 +54,9 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
         return load_npz(path, **options)
     if name.endswith(("ubyte", ".idx")):
         return load_idx(path, **options)
+    with suppress(OSError):  # as of a name that is too long
+        if Path(path).is_dir():
+            raise ProblemError(f"{path}: a directory; name a file in it")
     raise ProblemError(
         f"{path}: no loader for this suffix; use .csv, .tsv, .xlsx, .parquet, .npz or idx "
         "(-ubyte), or read it with pandas or polars and pass the frame to from_frame"
