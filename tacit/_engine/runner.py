@@ -26,6 +26,7 @@ from tacit._engine.keys import rekeyed
 from tacit._engine.ledger_entry import enter
 from tacit._engine.loop import Progress
 from tacit._engine.measures import DIVERGENCE, History, solutions
+from tacit._engine.memory import check_trials, exhausted
 from tacit._engine.metrics import Metric, check_size, named, value_of
 from tacit._engine.plan import Plan
 from tacit._engine.result import Result
@@ -150,8 +151,8 @@ def run(
         BudgetExceeded: the ledger has too little left for some owner to pay for the run.
         OracleError: a black box raised an exception or returned something that is not a finite
             number.
-        RuntimeFailure: a checkpoint or ledger that cannot be written, or a checkpoint of another
-            run.
+        RuntimeFailure: a checkpoint or ledger that cannot be written, a checkpoint of another run,
+            or too little memory.
 
     Example:
         >>> import numpy as np, tacit
@@ -185,9 +186,11 @@ def run(
         seed = secrets.randbits(_SEED_BITS)
     recorded = inputs.stops(rounds, record)
     began = time.monotonic()
-    with jax.enable_x64(runtime.precision == "float64"):
+    with jax.enable_x64(runtime.precision == "float64"), exhausted(runtime.trials):
         point = _reference(problem, reference)
         method = inputs.prepared(problem, network, method)
+        numbers = len(method.numbers(problem))
+        check_trials(runtime.trials, problem.agents, numbers, runtime.precision)
         agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=runtime.trials)
         stated = agreed.guarantee
         if require is not None:

@@ -9,6 +9,7 @@ Only what `tacit --help` needs is imported here: everything else waits until a c
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -30,8 +31,8 @@ from tacit.cli import (
     planning,
     sites,
 )
-from tacit.cli.console import INTERRUPTED
-from tacit.cli.helping import Discreet, OfAStudy, Sections
+from tacit.cli.console import INTERRUPTED, guarded
+from tacit.cli.helping import Discreet, OfAFile, OfAStudy, Sections
 from tacit.cli.options import (
     Decimal,
     Delta,
@@ -39,6 +40,7 @@ from tacit.cli.options import (
     Epsilon,
     Force,
     Json,
+    LargeDelta,
     Output,
     Public,
     Separator,
@@ -126,7 +128,7 @@ def demo(
     raise typer.Exit(run_demo(output, force=force, public=public, json=json))
 
 
-@app.command()
+@app.command(cls=OfAFile)
 def run(
     study: Annotated[
         Path, typer.Argument(metavar="STUDY", help="Study file (TOML); `tacit init` writes one.")
@@ -186,6 +188,7 @@ def fit(
     ] = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = DELTA,
+    large_delta: LargeDelta = False,
     bounds: Annotated[
         list[str] | None,
         typer.Option(
@@ -302,7 +305,8 @@ def fit(
             maps=maps or [],
             missing_values=[] if missing_values is None else missing_values.split(","),
             privacy={"epsilon": epsilon, "delta": delta, "masks": not local}
-            | ({} if records_per_person == 1 else {"records_per_person": records_per_person}),
+            | ({} if records_per_person == 1 else {"records_per_person": records_per_person})
+            | ({"large_delta": True} if large_delta else {}),
             method={"sums": sums} | ({"covariance": "robust"} if robust else {}),
             seed=seed,
             reading=Reading(separator, encoding, decimal, sheet),
@@ -435,9 +439,9 @@ app.command()(before.advise)
 app.command(epilog=experiments.SWEEP_EPILOG, cls=Discreet)(experiments.sweep)
 app.command(epilog=before.ACCOUNT_EPILOG, cls=OfAStudy)(before.account)
 app.add_typer(planning.app)
-app.command()(experiments.audit)
+app.command(cls=OfAFile)(experiments.audit)
 app.add_typer(ledgers.app)
-app.command()(sites.rehearse)
+app.command(cls=OfAFile)(sites.rehearse)
 app.add_typer(keys.app)
 app.command()(before.check)
 app.add_typer(manifests.app)
@@ -458,12 +462,21 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:  # closed by whoever started this
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - it stays open until the end
+    sys.exit(guarded(_ended, as_json=False))
+
+
+def _ended() -> int:
+    """The exit code of the command."""
     try:
         app()
     except SystemExit as end:
         if end.code == INTERRUPTED:
             # a compiled loop may still be running, and taking Python down under it crashes
-            sys.stdout.flush()
+            with contextlib.suppress(OSError):
+                sys.stdout.flush()
             sys.stderr.flush()
             os._exit(INTERRUPTED)
-        raise
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0

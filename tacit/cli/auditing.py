@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.cli.console import REFUTED, emit, guarded, progress, say, table
+from tacit.cli.console import REFUTED, emit, guarded, printing, progress, say, table
 from tacit.privacy.digits import rounded_down, rounded_up
 
 if TYPE_CHECKING:
@@ -40,10 +40,11 @@ def audit_study(
         with progress("runs on either data set", quiet=json) as told:
             found = audit(assembled, owner, trials=trials, rounds=rounds, seed=seed, progress=told)
         document = files.write(assembled, found, folder)
-        if json:
-            emit({**document, "output": str(folder)})
-        else:
-            _tell(found, folder)
+        with printing(f"the results are in {folder}"):
+            if json:
+                emit({**document, "output": str(folder)})
+            else:
+                _tell(found, folder)
         return REFUTED if found.refuted else 0
 
     return guarded(command, as_json=json)

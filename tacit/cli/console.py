@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from tacit.errors import ConfigError, OracleError, RuntimeFailure, TacitError
@@ -28,7 +30,7 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
     traceback.
     """
     try:
-        with _hearing_interrupts():
+        with _hearing_interrupts(), printing():
             return command()
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -52,6 +54,40 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
 def refused(message: str, *, as_json: bool) -> int:
     """Say what is wrong before a command begins, and with which exit code it ends."""
     return _failed(message, WRONG, as_json=as_json)
+
+
+@contextlib.contextmanager
+def printing(kept: str = "") -> Iterator[None]:
+    """Report a standard output that cannot be written, as on a full disk.
+
+    Args:
+        kept: where the results are all the same, for the message.
+
+    Raises:
+        RuntimeFailure: it cannot be written; what is printed after that is lost silently.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has seen enough
+        raise
+    except OSError as error:
+        if error.filename is not None or not _refuses_output():
+            raise
+        with contextlib.suppress(OSError), Path(os.devnull).open("w") as nothing:
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
+        raise RuntimeFailure(
+            f"standard output cannot be written ({error.strerror})" + (kept and f"; {kept}")
+        ) from error
+
+
+def _refuses_output() -> bool:
+    """Whether standard output cannot be written: what failed before may be lost already."""
+    try:
+        print(flush=True)
+    except OSError as error:
+        return error.errno != errno.EPIPE
+    return False
 
 
 def _failed(message: str, code: int, *, as_json: bool) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shlex
 import sys
 import tomllib
@@ -13,6 +15,7 @@ from typing import Any
 
 from tacit.cli.console import guarded
 from tacit.cli.running import free, run_source
+from tacit.cli.writing import check_free, write_text
 from tacit.errors import ConfigError
 from tacit.study._output import Destination
 from tacit.study.fitting import fit_study
@@ -46,11 +49,18 @@ def fit_table(
     """Fit the regression; see `tacit fit --help`."""
 
     def command() -> int:
-        if study is not None and study.exists() and not force:
-            raise ConfigError(
-                f"study={str(study)!r} exists; give --force to replace it, or another name"
-            )
+        try:
+            return fitted()
+        except ConfigError as error:
+            raise ConfigError(_of_options(str(error))) from error
 
+    def fitted() -> int:
+        for name in ("epsilon", "delta"):
+            if not math.isfinite(privacy[name]):
+                bound = "above 0 and finite" if name == "epsilon" else "above 0 and below 1"
+                raise ConfigError(f"--{name} {privacy[name]} must be {bound}")
+        if study is not None:
+            check_free("study", study, force=force)
         folder = Path() if study is None else study.parent
         found = fit_study(
             data,
@@ -58,10 +68,10 @@ def fit_table(
             family=family,
             site=site,
             weights=weights,
-            bounds={name: _bounds(name, text) for name, text in _pairs("bounds", bounds)},
-            levels={name: text.split(",") for name, text in _pairs("levels", levels)},
+            bounds={name: _bounds(name, text) for name, text in _pairs("bounds", bounds).items()},
+            levels={name: text.split(",") for name, text in _pairs("levels", levels).items()},
             sites=sites,
-            maps={name: _map(name, text) for name, text in _pairs("map", maps)},
+            maps={name: _map(name, text) for name, text in _pairs("map", maps).items()},
             missing_values=missing_values,
             privacy=privacy,
             method=method,
@@ -69,7 +79,7 @@ def fit_table(
             folder=folder,
             reading=reading,
         )
-        source = parse_study(found.text, "the study of this fit", folder)
+        source = parse_study(found.text, _STUDY, folder)
         for name, what in found.taken.items():
             print(_warning(name, what), file=sys.stderr)
         if found.sites:
@@ -91,12 +101,41 @@ def fit_table(
                     file=sys.stderr,
                 )
         if study is not None:
-            study.write_text(found.text, encoding="utf-8")
+            write_text("study", study, found.text)
         target = output if output is not None else free(Path("fit"))
         destination = Destination(target, force or output is None)
         return run_source(source, destination, None, public=public, useful=useful, json=json)
 
     return guarded(command, as_json=json)
+
+
+_STUDY = "the study of this fit"
+
+_OPTIONS = {
+    "privacy.epsilon": "--epsilon",
+    "privacy.delta": "--delta",
+    "model.family": "--family",
+    "model.weights": "--weights",
+    "method.sums": "--sums",
+    "partition.column": "--site",
+    "run.seed": "--seed",
+    "run.output": "--output",
+}
+"""The options that keys of that study come from."""
+
+
+def _of_options(message: str) -> str:
+    """An error about the study of a fit, which its user does not see, about options instead."""
+
+    def named(found: re.Match[str]) -> str:
+        section, key, given = found.groups(default="")
+        option = _OPTIONS.get(f"{section}.{key or given}")
+        kept = f"{given}=" if given else ""
+        return f"{option} " if option else kept
+
+    where = rf"(?m)^{_STUDY}(?::\d+)?: (?:\[([\w.]+)\] )?(?:(\w+): )?(?:(\w+)=)?"
+    accepted = "large_delta = true in [privacy] (Privacy(large_delta=True))"
+    return re.sub(where, named, message).replace(accepted, "--large-delta")
 
 
 def _warning(name: str, what: str) -> str:
@@ -131,15 +170,20 @@ def _map(name: str, text: str) -> dict[str, str]:
     )
 
 
-def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
     for each in given:
         name, equals, value = each.partition("=")
         if not (name and equals and value):
             raise ConfigError(
                 f"{option}={each!r} must be a column and its {option}, as in {_EXAMPLES[option]}"
             )
-        found.append((name, value))
+        if name in found:
+            raise ConfigError(
+                f"--{option} is given twice for {name!r}, as {found[name]} and {value}; leave one "
+                "of them out"
+            )
+        found[name] = value
     return found
 
 

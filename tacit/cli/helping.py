@@ -70,6 +70,31 @@ class Discreet(TyperCommand):
         return [piece for piece in super().collect_usage_pieces(ctx) if piece not in hidden]
 
 
+class OfAFile(TyperCommand):
+    """A command that takes its settings from a study file, not from options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that is a key of a study, by the section that takes it."""
+        own = {name for each in self.get_params(ctx) for name in (*each.opts, *each.secondary_opts)}
+        for each in args:
+            name = each.partition("=")[0]
+            if name.startswith("--") and name not in own and (found := _section_of(name)):
+                key, section = found
+                ctx.fail(f"{name} is not an option here: set {key} in [{section}] of the study")
+        return super().parse_args(ctx, args)
+
+
+def _section_of(option: str) -> tuple[str, str] | None:
+    """The key of a study that an option is named after, and its section."""
+    from tacit.study._grammar.explain import descriptions
+    from tacit.study.model import study_of
+
+    key = option.removeprefix("--").replace("-", "_")
+    keys = descriptions(study_of((), "dpsg"))
+    # a seed is that of the run, not of a partition
+    return next(((key, section) for section in reversed(keys) if key in keys[section]), None)
+
+
 _MOVED = {
     "--epsilon": "noise",
     "-e": "noise",

@@ -91,9 +91,13 @@ def budget(
     Earlier budgets stay on record.
     """
     from tacit.cli.console import emit, guarded, say
+    from tacit.errors import ConfigError
     from tacit.privacy.ledger import Ledger
 
     def command() -> int:
+        for option, name in (("--owner", owner), ("--dataset", dataset)):
+            if not name:
+                raise ConfigError(f"{option} is empty; give a name")
         with Ledger.open(file) as ledger:
             ledger.set_budget(owner, dataset, epsilon=epsilon, delta=delta)
             found = ledger.balance(owner, dataset)
@@ -238,7 +242,8 @@ def export(
 ) -> None:
     """Export all entries for an auditor, without released bytes."""
     from tacit.cli.console import guarded, say
-    from tacit.errors import ConfigError, RuntimeFailure
+    from tacit.cli.writing import check_free, write_text
+    from tacit.errors import ConfigError
     from tacit.privacy.ledger import export_csv, export_json
 
     def command() -> int:
@@ -246,12 +251,10 @@ def export(
         if output is None:
             typer.echo(text, nl=False)
             return 0
-        if output.exists() and (not force or output.samefile(file)):
-            raise ConfigError(f"{output} exists already; choose another name, or --force")
-        try:
-            output.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise RuntimeFailure(f"cannot write {output}: {error.strerror}") from error
+        check_free("output", output, force=force)
+        if output.exists() and output.samefile(file):
+            raise ConfigError(f"output={str(output)!r} is the ledger; choose another name")
+        write_text("output", output, text)
         say(f"Wrote {output}.")
         return 0
 

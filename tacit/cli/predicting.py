@@ -6,7 +6,8 @@ import json as reader
 import sys
 from pathlib import Path
 
-from tacit.cli.console import emit, guarded, say
+from tacit.cli.console import emit, guarded, printing, say
+from tacit.cli.writing import check_free, write_text
 from tacit.errors import ConfigError
 
 
@@ -19,10 +20,8 @@ def predict_table(
         from tacit.data.loaders import load
         from tacit.method import load_model, load_regression
 
-        if output is not None and output.exists() and not force:
-            raise ConfigError(
-                f"output={str(output)!r} exists; give --force to replace it, or another name"
-            )
+        if output is not None:
+            check_free("output", output, force=force)
         file = _file(model)
         if _is_model(file):
             fitted = load_model(file)
@@ -47,10 +46,11 @@ def predict_table(
         if output is None:
             found.to_csv(sys.stdout, index=False)
             return 0
-        found.to_csv(output, index=False)
-        say(f"{len(found):,} means of {what} ({fitted.date}): {output}")
-        if without:
-            say(f"Without intervals: {without}.")
+        write_text("output", output, found.to_csv(index=False))
+        with printing(f"the means are in {output}"):
+            say(f"{len(found):,} means of {what} ({fitted.date}): {output}")
+            if without:
+                say(f"Without intervals: {without}.")
         return 0
 
     return guarded(command, as_json=json)
@@ -74,6 +74,6 @@ def _file(model: Path) -> Path:
 def _is_model(file: Path) -> bool:
     """Whether a file is a model; what cannot be read is left to the reader of a regression."""
     try:
-        return reader.loads(file.read_bytes()).get("format") == "tacit-fitted-model-1"
-    except (OSError, ValueError, AttributeError):
+        return reader.loads(file.read_bytes())["format"].startswith("tacit-fitted-model-")
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
         return False

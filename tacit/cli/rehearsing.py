@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,12 @@ def rehearse(
             source = with_rounds(source, rounds)
         if agents is not None:
             source = with_agents(source, agents)
+        if source.study.run.hold_out:
+            print(
+                f"NOTE: hold_out={source.study.run.hold_out} in [run] is left out here: between "
+                "sites nobody has all records. `tacit manifest new` refuses it; delete it before.",
+                file=sys.stderr,
+            )
         rehearsal = prepare(source, folder)
         count = len(rehearsal.manifest.members)
         if not json:

@@ -13,6 +13,7 @@ from tacit.cli.console import (
     USELESS,
     emit,
     guarded,
+    printing,
     progress,
     say,
     table,
@@ -46,9 +47,12 @@ def run_study(
         source = read_study(path)
         target = output if output is not None else source.folder / source.study.run.output
         again = f"tacit run {path}" + ("" if output is None else f" --output {output}")
+        destination = Destination(target, force, resume)
+        if resume and not destination.checkpoint.exists():
+            print(f"NOTE: nothing to resume in {target}; starting anew", file=sys.stderr)
         return run_source(
             source,
-            Destination(target, force, resume),
+            destination,
             again,
             public=public,
             useful=useful,
@@ -88,14 +92,15 @@ def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> i
         finally:
             for _, destination, _ in stages:
                 destination.discard()
-        if json and documents[-1]:
-            regression = {"regression": documents[0]} if documents[1:] else {}
-            emit(documents[-1] | regression)
-        elif not code and not json:
-            say()
-            say(f"Reports: {beside / 'report.html'} (table), {target / 'report.html'} (model)")
-            for line in demo.AFTER:
-                say(line)
+        with printing(f"the results are in {beside} and {target}"):
+            if json and documents[-1]:
+                regression = {"regression": documents[0]} if documents[1:] else {}
+                emit(documents[-1] | regression)
+            elif not code and not json:
+                say()
+                say(f"Reports: {beside / 'report.html'} (table), {target / 'report.html'} (model)")
+                for line in demo.AFTER:
+                    say(line)
         return code
 
     return guarded(command, as_json=json)
@@ -129,7 +134,8 @@ def run_source(
         destination.prepare()
     code, document = _run(source, destination, again, public=public, json=json, useful=useful)
     if json and document:
-        emit(document)
+        with printing(f"the results are in {destination.path}"):
+            emit(document)
     return code
 
 
@@ -165,7 +171,8 @@ def _run(
     finally:
         destination.discard()
     if not json:
-        _tell(outcome, destination, public)
+        with printing(f"the results are in {destination.path}"):
+            _tell(outcome, destination, public)
     document = {**document, "output": str(destination.path)}
     if (outcome.result.diverged >= 0).any():
         return DIVERGED, document

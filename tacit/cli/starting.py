@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacit.cli.console import emit, guarded, say
-from tacit.errors import ConfigError
+from tacit.cli.writing import check_free, write_text
 from tacit.study.draft_text import OPEN
 from tacit.study.drafting import Draft, draft
 from tacit.study.reading import Reading
@@ -25,10 +25,7 @@ def write_study(
     """Write the file; see `tacit init --help`."""
 
     def command() -> int:
-        if output.exists() and not force:
-            raise ConfigError(
-                f"output={str(output)!r} exists; give --force to replace it, or --output another"
-            )
+        check_free("output", output, force=force)
         found = draft(
             data,
             folder=output.parent,
@@ -37,12 +34,7 @@ def write_study(
             bounds_from_data=bounds_from_data,
             reading=reading,
         )
-        try:
-            output.write_text(found.text, encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(
-                f"output={str(output)!r} cannot be written ({error.strerror}); choose another place"
-            ) from error
+        write_text("output", output, found.text)
         if json:
             emit(
                 {
@@ -55,6 +47,7 @@ def write_study(
                     "decimal": found.reading.decimal,
                     "decimal_commas": list(found.decimal_commas),
                     "left_out": list(found.left_out),
+                    "like_values": list(found.like_values),
                 }
             )
         else:
@@ -66,6 +59,13 @@ def write_study(
 
 def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
     say(f"Wrote {output}: {found.columns} columns, of which {found.target!r} is to be predicted.")
+    if found.like_values:
+        shown = ", ".join(found.like_values[:5]) + (", ..." if found.like_values[5:] else "")
+        say(
+            f"WARNING: names of columns look like values ({shown}): is the line of names missing "
+            "in the table? Then add it, and write the study again; what is in it now are values of "
+            "a record."
+        )
     if bounds_from_data:
         say(
             "WARNING: bounds and levels will be derived from the data and treated as public. "

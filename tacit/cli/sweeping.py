@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.console import INTERRUPTED, cores, emit, guarded, progress, said_cores, say, table
+from tacit.cli.console import (
+    INTERRUPTED,
+    cores,
+    emit,
+    guarded,
+    printing,
+    progress,
+    said_cores,
+    say,
+    table,
+)
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -161,10 +171,11 @@ def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: 
                 round(planned.runs * (1.0 - (left - done) / seconds)), planned.runs
             ),
         )
-    if json:
-        emit({**document(ended), "output": str(folder)})
-    else:
-        _tell(ended)
+    with printing(f"the results are in {folder}"):
+        if json:
+            emit({**document(ended), "output": str(folder)})
+        else:
+            _tell(ended)
 
 
 def _tell(ended: Sweep) -> None:

@@ -31,9 +31,16 @@ def check_distinct(names: Iterable[str], source: str) -> None:
         if name in seen:
             raise ProblemError(
                 f"{source}: column name {name!r} occurs twice (columns {seen[name] + 1} and "
-                f"{position + 1}); rename one of them"
+                f"{position + 1}); {_missing_header(name)}rename one of them"
             )
         seen[name] = position
+
+
+def _missing_header(name: str) -> str:
+    """A hint for a name that is a value, as in a table without a line of names."""
+    return (
+        "" if np.isnan(_number(name, False, ".")) else "add the line of names if it is missing, or "
+    )
 
 
 def column_of(frame: Frame, name: str) -> pd.Series:
@@ -213,7 +220,7 @@ def finite(frame: Frame, name: str, remedy: str, decimal: str) -> Float[np.ndarr
     return values
 
 
-def infinite(frame: Frame, name: str, row: int | np.integer) -> ProblemError:
+def infinite(frame: Frame | pd.Series, name: str, row: int | np.integer) -> ProblemError:
     """The error for an infinite value, to be raised."""
     return ProblemError(
         f"column {name!r} is infinite in {where(frame, row)}: put a finite number there, or leave "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,11 +20,14 @@ from tacit.data.csv_dialect import (
     separator_of,
     without_separator_line,
 )
-from tacit.data.files import read
+from tacit.data.files import check_text, read
 from tacit.errors import ProblemError
 
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Texts that mean a missing value in a CSV file."""
+
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x19]")
+"""Bytes that text does not have, in any encoding of one byte a character."""
 
 ROW = "row"
 """Name of a first column that has none: the row names that R and pandas write."""
@@ -58,14 +62,25 @@ def load_csv(
             f"separator={separator!r} must be one character, such as ';' or '\\t' for a tab"
         )
     data = read(path)
+    check_text(data, path)
     try:
         text = decoded(data) if encoding is None else data.decode(encoding)
     except (UnicodeError, LookupError) as error:
+        if encoding is None and _BINARY.search(data):
+            raise ProblemError(
+                f"{path}: not text, but a binary file; give a CSV file, or another kind of file by "
+                "its own suffix (.xlsx, .parquet)"
+            ) from error
         tried = "UTF-8 or Windows-1252" if encoding is None else f"encoding={encoding!r}"
         raise ProblemError(
             f"{path}: not text in {tried} ({error}); give another (`tacit init`: "
             "--encoding), such as encoding='cp1252' or 'latin-1' (older programs) or 'utf-16'"
         ) from error
+    if (at := text.find("\0")) >= 0:
+        raise ProblemError(
+            f"{path}, line {text.count(chr(10), 0, at) + 1}: a NUL character, which no text has; "
+            "correct the line, or give the encoding of the file, such as encoding='utf-16'"
+        )
     between = separator_of(text) if separator is None else separator
     text = without_separator_line(text)
     names, lines = _check_csv(text, path, between, found=separator is None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from pathlib import Path
 
@@ -21,6 +22,10 @@ def read(path: str | Path) -> bytes:
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
+        if re.match(r"(https?|ftp|s3|gs|file):/", str(path)):
+            raise ProblemError(
+                f"{path}: addresses are not read; download the file, and give its path"
+            ) from error
         raise ProblemError(f"{path}: no such file; check the path") from error
     except IsADirectoryError as error:
         raise ProblemError(f"{path}: a directory; name a file in it") from error
@@ -38,6 +43,28 @@ def read(path: str | Path) -> bytes:
     if not data.strip():
         raise ProblemError(f"{path}: the file is empty; it may not have been written to the end")
     return data
+
+
+_OTHERS = {
+    b"PK\x03\x04": "an Excel workbook or another zip archive; name a workbook .xlsx",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook of the old kind (.xls), or one with a password; "
+    "save it as .xlsx without one",
+    b"PAR1": "a Parquet file; name it .parquet",
+    b"\x1f\x8b": "compressed by gzip; name it .csv.gz",
+    b"%PDF": "a PDF; export the table as CSV",
+}
+"""Kinds of files that are taken for CSV files, by their first bytes."""
+
+
+def check_text(data: bytes, path: str | Path) -> None:
+    """Refuse a file of another kind that is named like a CSV file.
+
+    Raises:
+        ProblemError: such a file; the message names its kind.
+    """
+    for first, kind in _OTHERS.items():
+        if data.startswith(first):
+            raise ProblemError(f"{path}: not a CSV file but {kind}")
 
 
 def numbered(frame: pd.DataFrame) -> pd.DataFrame:

@@ -50,7 +50,7 @@ def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, 
         >>> target.name, design.names
         ('ill', ('age', 'sex[T.m]', 'age:sex[T.m]', 'Intercept'))
     """
-    if not isinstance(formula, str) or "~" not in formula:
+    if not isinstance(formula, str):
         raise ProblemError(
             f"formula={checks.shown(formula)} must be text such as 'visits ~ age + C(sex)'"
         )
@@ -65,7 +65,13 @@ def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, 
             f"formula={formula!r}: the left side must be one column; transform the target in the "
             "data instead"
         )
-    target = chosen(columns, left[0][0].strip("`"))
+    named = _parsed(left[0][0])
+    if not isinstance(named, ast.Name):
+        raise ProblemError(
+            f"formula={formula!r}: the left side, {left[0][0]!r}, must be a column alone; "
+            "transform the target in the data instead"
+        )
+    target = chosen(columns, named.id)
     return target, _design(formula, right, columns)
 
 
@@ -169,11 +175,17 @@ def _parsed(text: str) -> ast.expr:
 
 def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
     """Factors of each term on both sides; none for the intercept."""
+    example = "such as 'visits ~ age + C(sex)'"
+    if "~" not in formula:
+        raise ProblemError(
+            f"formula={formula!r} has no ~; write it between the target and the columns, {example}"
+        )
     if "." in re.sub(r"[A-Za-z_0-9]\.|\.[A-Za-z_0-9]|`[^`]*`|'[^']*'|\"[^\"]*\"", "", formula):
         raise ProblemError(f"formula={formula!r}: name every column, not `.`")
     try:
         from formulaic import Formula
         from formulaic.errors import FormulaicError
+        from formulaic.parser import DefaultFormulaParser
     except ModuleNotFoundError:
         raise ProblemError(
             "formulas need the package formulaic: pip install 'tacit[formula]'"
@@ -182,10 +194,18 @@ def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
         # its metaclass makes objects of other classes, which type checkers do not see
         parsed: Any = Formula
         read = parsed(formula)
-        left, right = read.lhs, read.rhs
-    except (FormulaicError, AttributeError, SyntaxError, ValueError) as error:
+        tree = DefaultFormulaParser().get_ast(formula)
+    except SyntaxError as error:
+        raise _unknown((error.text or formula).strip()) from None
+    except (FormulaicError, AttributeError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ProblemError(f"formula={formula!r} cannot be read: {reason}") from None
+    if not hasattr(read, "lhs"):
+        raise ProblemError(
+            f"formula={formula!r} names no target; write it to the left of ~, {example}"
+        )
+    _check_powers(tree, formula)
+    left, right = read.lhs, read.rhs
     sides: list[list[list[str]]] = []
     for side in (left, right):
         try:
@@ -196,6 +216,22 @@ def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
             ) from None
         sides.append([[each for each in term if each != "1"] for term in factors])
     return sides[0], sides[1]
+
+
+def _check_powers(tree: Any, formula: str) -> None:
+    """Refuse a factor times itself: products are interactions, so that it would be the factor."""
+    args = list(getattr(tree, "args", ()))
+    for each in args:
+        _check_powers(each, formula)
+    if len(args) != 2 or hasattr(args[0], "args"):
+        return
+    factor, symbol, other = str(args[0]), tree.operator.symbol, str(args[1])
+    if symbol in ("**", "^") or (symbol in ("*", ":") and other == factor):
+        raise ProblemError(
+            f"formula={formula!r}: {factor}{symbol}{other} is an interaction of {factor} with "
+            f"itself, which is {factor}; compute a power into a declared column of the data, or "
+            f"take bs({factor}, df=4) for a curve"
+        )
 
 
 def _written(factor: Any) -> str:

@@ -28,6 +28,8 @@ _NAMES = re.compile(
 )
 """Names of columns that say who a record is about, without anything but letters."""
 
+_DIGITS = re.compile(r"[-+]?\d+([.,]\d+)?")
+
 _NUMBERING = re.compile(
     r"(?:.*[\W_\d])?(?:id|ids|nr|no|nummer|number|uuid|guid|key)", re.IGNORECASE
 )
@@ -69,6 +71,26 @@ def kind_of(column: pd.Series) -> Literal["boolean", "numeric", "date", "categor
         return "numeric"
     dated = not values.empty and all(isinstance(each, datetime.date) for each in values)
     return "date" if dated or formats_of(values) else "categorical"
+
+
+def names_like_values(table: pd.DataFrame) -> list[str]:
+    """Names of columns that are numbers or values of their column, if at least half are.
+
+    The line of names is then probably missing, and a record stands in its place.
+
+    Args:
+        table: table as its loader returns it.
+
+    Example:
+        >>> names_like_values(pd.DataFrame({"north": ["south", "north"], "84": ["31", "50"]}))
+        ['north', '84']
+    """
+    found = [
+        str(name)
+        for name, column in table.items()
+        if _DIGITS.fullmatch(str(name)) or (column.astype(str) == str(name)).any()
+    ]
+    return found if 2 * len(found) >= len(table.columns) else []
 
 
 def identifiers(frame: pd.DataFrame) -> dict[str, bool]:

@@ -12,6 +12,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,8 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
         options: options of the loader for that kind of file.
 
     Raises:
-        ProblemError: another suffix, an error from the loader, no file that matches, or files with
-            different columns.
+        ProblemError: another suffix, a directory, an error from the loader, no file that matches,
+            or files with different columns.
     """
     if several(path):
         return _load_all(Path(path), options)
@@ -61,6 +62,9 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
         return load_npz(path, **options)
     if name.endswith(("ubyte", ".idx")):
         return load_idx(path, **options)
+    with suppress(OSError):  # as of a name that is too long
+        if Path(path).is_dir():
+            raise ProblemError(f"{path}: a directory; name a file in it")
     raise ProblemError(
         f"{path}: no loader for this suffix; use .csv, .tsv, .xlsx, .parquet, .npz or idx "
         "(-ubyte), or read it with pandas or polars and pass the frame to from_frame"

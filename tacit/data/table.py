@@ -70,7 +70,7 @@ def prepare(frame: Table, schema: Schema) -> Prepared:
     """
     frame = frame if isinstance(frame, pd.DataFrame) else from_frame(frame)
     check_columns(frame, schema)
-    _check_any(frame)
+    check_any(frame)
     frame, schema = rewritten(frame, schema, strict=True)
     assumptions = list(schema.assumptions)
     complete = drop_missing(frame, schema, assumptions)
@@ -164,7 +164,8 @@ def check_columns(frame: Frame, schema: Schema) -> None:
             raise ProblemError(f"the table has no column {name!r}; {hint}")
 
 
-def _check_any(frame: Frame) -> None:
+def check_any(frame: Frame) -> None:
+    """Refuse a table without records."""
     if len(frame) == 0:
         raise ProblemError("the table has no records: give at least one row below the header")
 
@@ -370,9 +371,19 @@ def _target(
 
 
 def sites_of(column: pd.Series) -> Shaped[np.ndarray, " n"]:
-    """The site of each record, from a column without missing values."""
+    """The site of each record, from a column without missing values.
+
+    Raises:
+        ProblemError: a name with a NUL character.
+    """
     positions, values = distinct(column)
-    return np.array([level_key(value) for value in values])[positions]
+    names = [level_key(value) for value in values]
+    if any("\0" in name for name in names):  # at the end of a name, NumPy would drop it
+        row = next(row for row, place in enumerate(positions) if "\0" in names[place])
+        raise ProblemError(
+            f"column {column.name!r}: {where(column, row)} holds a NUL character; take it out"
+        )
+    return np.array(names)[positions]
 
 
 def _bound_rows(features: Float[np.ndarray, "n d"], bound: Number) -> None:

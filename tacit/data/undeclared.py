@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data.columns import column_of, others, show, where
+from tacit.data.columns import column_of, infinite, others, read_numbers, show, where
 from tacit.data.dates import FORMATS, formats_of, read_dates
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.guessing import MANY, guess_kinds, kind_of
 from tacit.data.rules import level_key
+from tacit.data.table import check_any
 from tacit.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _POSITIVE = ("poisson", "negative_binomial", "gamma")
 """Families whose targets are known to be at least 0."""
 
+
+_A_WEIGHT, _A_COUNT = "a weight", "a target of this family"
 
 _EPOCH = datetime.date(1970, 1, 1)
 
@@ -107,8 +110,8 @@ def filled(
         weights: column of weights, beside those of the formula.
 
     Raises:
-        ProblemError: a column that the table does not have, that has no value, or whose levels are
-            too many.
+        ProblemError: no records, or a column that the table does not have, that has no value or too
+            many levels, or that mixes numbers with text.
 
     Example:
         >>> import pandas as pd
@@ -118,6 +121,7 @@ def filled(
     """
     import pandas as pd
 
+    check_any(frame)
     features: dict[str, Feature] = {}
     taken: dict[str, str] = {}
     target = next(iter(named))
@@ -132,6 +136,9 @@ def filled(
             raise ProblemError(f"column {name!r} has no value at all; leave it out")
         yes = name == target and family in ("binomial", "multinomial")
         positive = name == weights or (name == target and family in _POSITIVE)
+        if not (by_levels or yes):
+            _check_mixed(column, decimal)
+            _check_range(column, (_A_WEIGHT if name == weights else _A_COUNT) if positive else "")
         least = 0.0 if positive else None
         features[name], what = _read_off(name, column, by_levels or yes, least)
         if isinstance(features[name], Boolean) and not _plain_truths(given):
@@ -194,6 +201,35 @@ def _read_off(
             "them, cut the column into intervals, or leave it out"
         )
     return Categorical(levels), f"levels {', '.join(levels)}"
+
+
+def _check_mixed(column: pd.Series, decimal: str) -> None:
+    """Refuse a text among numbers, if the column has too many values for levels."""
+    if column.nunique() <= MANY or kind_of(column) != "categorical":
+        return
+    wrong = read_numbers(column, decimal=decimal)[1]
+    if 2 * wrong.sum() < len(column):
+        row = int(wrong.argmax())
+        raise ProblemError(
+            f"column {column.name!r}: {where(column, row)} holds {show(column.iloc[row])}, and "
+            f"{len(column) - wrong.sum():,} of {len(column):,} values are numbers; correct it, or "
+            "leave it empty"
+        )
+
+
+def _check_range(column: pd.Series, positive: str) -> None:
+    """Refuse numbers from which no bounds can be taken: infinite, or negative where none may be."""
+    if kind_of(column) != "numeric":
+        return
+    values = column.to_numpy(dtype=float)
+    if np.isinf(values).any():
+        raise infinite(column, str(column.name), int(np.isinf(values).argmax()))
+    if positive and (values < 0.0).any():
+        row = int((values < 0.0).argmax())
+        raise ProblemError(
+            f"column {column.name!r}: {where(column, row)} holds {show(column.iloc[row])}, and "
+            f"{positive} must not be negative; correct it, or leave it empty"
+        )
 
 
 def _dates(name: str, column: pd.Series) -> tuple[Feature, str]:

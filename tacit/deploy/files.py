@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -25,7 +26,12 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o
         data: contents of the file.
         durable: whether the file and its name are on disk when this returns.
         mode: permissions of the file, as far as the process's mask allows.
+
+    Raises:
+        OSError: it cannot be written, or a device, pipe or folder is there.
     """
+    if path.exists() and not path.is_file():  # as root, `replace` would remove even a device
+        raise FileExistsError(errno.EEXIST, "it is not a regular file", str(path))
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.unlink(missing_ok=True)
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
@@ -74,9 +80,15 @@ def make_private(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder that only its owner may read, if none exists, durably."""
+    """Make a folder that only its owner may read, if none exists, durably.
+
+    Raises:
+        ConfigError: a file is there.
+    """
     if path.is_dir():
         return
+    if path.exists():
+        raise ConfigError(f"{path} is a file, and a folder is needed there; give another name")
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     sync_directory(path.absolute().parent)
 

@@ -34,9 +34,10 @@ def refusal(checks: Checks, method: PrivateGLM, contract: Any) -> Refused | None
             _OTHERS.get(method.family.name, "choose another family"),
         )
     blurred = checks.curvature > CURVATURE
+    ratio = f"{checks.curvature:.2g}" if math.isfinite(checks.curvature) else "without bound"
     reason = (
         "the noise hides the direction in which the records say the least (noise over smallest "
-        f"eigenvalue of the information {checks.curvature:.2g}, at most {CURVATURE:g})"
+        f"eigenvalue of the information {ratio}, at most {CURVATURE:g})"
         if blurred
         else "Newton's method has not converged (its last step moved the predictor by a mean "
         f"square of {checks.moved:.2g}, at most {checks.allowed:.2g})"
@@ -62,19 +63,18 @@ _OTHERS = {
 
 def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
     """The records at this epsilon, or the epsilon with these records."""
-    factor = checks.lacks
-    records = sum(public.count for public in contract.owners.contexts)
-    guessed = checks.lost and math.isfinite(checks.average)
-    least = "at least " if checks.lost and not guessed else "about "
     if method.privacy is None:
         return "give more records, or fewer columns"
+    best = least_curvature(method, contract)
+    factor = max(checks.lacks, best / CURVATURE)
+    records = sum(public.count for public in contract.owners.contexts)
+    guessed = checks.lost and math.isfinite(checks.average)
+    if factor > checks.lacks and checks.lost and not guessed:
+        return _hopeless(factor * records, _epsilon(factor, contract))
+    least = "at least " if checks.lost and not guessed else "about "
     wanted = f"{least}{_two_up(factor * records):,} records at this epsilon would do"
-    worst = contract.guarantee.worst
-    if math.isfinite(worst.epsilon) and 0.0 < worst.delta < 1.0:
-        mu = factor * float(mu_from_epsilon(worst.epsilon, worst.delta))
-        epsilon = float(epsilon_from_mu(mu, worst.delta))
-        shown = f"{epsilon:.2g}" if epsilon < 100.0 else f"{_two_up(epsilon):,}"
-        wanted = f"{wanted}, or an epsilon of {least}{shown} with these"
+    if epsilon := _epsilon(factor, contract):
+        wanted = f"{wanted}, or an epsilon of {least}{epsilon} with these"
     if checks.lost:
         wanted += ", unless a column says nothing that the others do not"
         wanted += ", or hardly any record has some level" if method.family.classes else ""
@@ -86,6 +86,48 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
     if noisy and not checks.lost:
         wanted += "; these are guesses, because much of that eigenvalue is noise"
     return wanted
+
+
+def _hopeless(records: float, epsilon: str) -> str:
+    """What no records could do without, where these say nothing at all."""
+    needed = f"at least {_two_up(records):,} records would be needed at this epsilon"
+    if epsilon:
+        needed += f", or an epsilon of at least {epsilon} with as many"
+    return f"no useful estimate is possible: even if every record said as much as one can, {needed}"
+
+
+def _epsilon(factor: float, contract: Any) -> str:
+    """The epsilon at which mu is so many times larger; empty if that cannot be said."""
+    worst = contract.guarantee.worst
+    if not (math.isfinite(worst.epsilon) and 0.0 < worst.delta < 1.0):
+        return ""
+    mu = factor * float(mu_from_epsilon(worst.epsilon, worst.delta))
+    epsilon = float(epsilon_from_mu(mu, worst.delta))
+    return f"{epsilon:.2g}" if epsilon < 100.0 else f"{_two_up(epsilon):,}"
+
+
+def least_curvature(method: PrivateGLM, contract: Any) -> float:
+    """Noise over the smallest eigenvalue of the information, for the best records that could be.
+
+    What one record adds to the information has a trace of at most `radius norm` times the largest
+    weight, and the smallest eigenvalue is at most the mean one.
+
+    Args:
+        method: method of the run, with privacy.
+        contract: contract of the run.
+    """
+    query, score, d = method.queries[-1], method.score(-1), method.width
+    sites = len(contract.owners.contexts)
+    # of the last two sums, weighted so that the noise is least
+    spread = [
+        float(query.spread(sites * contract.spread(t + 1, sites))[0])
+        for t in (method.sums - 2, method.sums - 1)
+    ]
+    noise = math.prod(spread) / math.hypot(*spread) * float(method.curvature_unit)
+    weight = 0.25 if method.family.logistic else 1.0
+    records = sum(public.count for public in contract.owners.contexts)
+    most = records * float(score.radius) * float(score.norm) * weight / d
+    return noise * math.sqrt(2.0 * d) / most
 
 
 def _two_up(value: float) -> int:

@@ -28,6 +28,7 @@ from tacit.data.schema import Schema
 from tacit.data.table import check_columns, prepare
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
 from tacit.method._glm_predictions import predicted
+from tacit.method._saved import check_format
 from tacit.method.answer import Refused
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
 from tacit.method.comparison import MEAN, Comparison, compared, natural
@@ -280,6 +281,7 @@ def load_regression(path: str | Path) -> FittedRegression:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise ProblemError(f"{path}: cannot be read ({reason})") from error
+    check_format(text, path, FORMAT)
     try:
         found = _File.model_validate_json(text)
         features = {name: feature_of(dict(given)) for name, given in found.columns.items()}

@@ -19,6 +19,7 @@ from tacit.data.schema import Schema
 from tacit.data.table import prepare
 from tacit.data.target import TARGETS, BinaryTarget, ClassTarget, NumericTarget
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
+from tacit.method._saved import check_format
 from tacit.method.fitted import complete, declaration, feature_of, today
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
 
@@ -211,6 +212,7 @@ def load_model(path: str | Path) -> FittedModel:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise ProblemError(f"{path}: cannot be read ({reason})") from error
+    check_format(text, path, FORMAT)
     try:
         found = _File.model_validate_json(text)
         given = dict(found.target)

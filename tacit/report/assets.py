@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import functools
 import gzip
 import hashlib
@@ -111,6 +112,8 @@ def write_page(path: str | os.PathLike[str], page: str) -> Path:
     target = Path(path)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
+        if target.exists() and not target.is_file():  # as root, `replace` would remove a device
+            raise FileExistsError(errno.EEXIST, "it is not a regular file", str(target))
         draft.write_text(page, encoding="utf-8")
         draft.replace(target)
     except OSError as error:

@@ -29,6 +29,8 @@ class Draft:
         left_out: columns that are left out, because they say who a record is about.
         repeated: those of them in which several records have the same value. Private.
         reading: how the table is read.
+        like_values: names of columns that look like values, if most do: the line of names may be
+            missing.
     """
 
     text: str
@@ -40,6 +42,7 @@ class Draft:
     left_out: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
     reading: Reading = AS_USUAL
+    like_values: tuple[str, ...] = ()
 
 
 def draft(
@@ -63,18 +66,25 @@ def draft(
         reading: options for reading the file.
 
     Raises:
-        ConfigError: a column that the table does not have, or too few columns.
-        DataError: a table that cannot be read.
+        ConfigError: a column that the table does not have, one that is both target and site, or too
+            few columns.
+        ProblemError: a table that cannot be read, or has no records.
     """
     from tacit.data.csv_dialect import with_commas
-    from tacit.data.guessing import guess_kinds, identifiers
+    from tacit.data.guessing import guess_kinds, identifiers, names_like_values
     from tacit.data.loaders import load
+    from tacit.data.table import check_any
 
     table = load(data, **reading.options(data))
+    check_any(table)
     found, told = reading.settled(table)
     frame = guess_kinds(table, found.decimal or ".")
     place = _column(site, frame, "site", data)
     people = identifiers(frame)
+    if place is not None and place == target:
+        raise ConfigError(
+            f"target={target!r} is the site as well; name another column to predict, or as the site"
+        )
     chosen = _column(target, frame, "target", data) or _default_target(frame, place, people, data)
     people = {name: by for name, by in people.items() if name not in (chosen, place)}
     text = study_text(
@@ -97,6 +107,7 @@ def draft(
         tuple(people),
         tuple(name for name in people if frame[name].dropna().duplicated().any()),
         found,
+        tuple(names_like_values(table)),
     )
 
 

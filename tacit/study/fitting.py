@@ -103,17 +103,26 @@ def fit_study(
             column = without_codes(column, missing_values)
         frame[name] = recoded(column, maps[name]) if name in maps else column
     reading, told = reading.settled(frame)
+    if site is not None and site == next(iter(named)):
+        raise ConfigError(
+            f"site={site!r} is the target of {formula!r}; name the column that says where each "
+            "record is"
+        )
     declared: dict[str, Feature] = {}
     formats: dict[str, str] = {}
-    with _of_options():
-        for name, (low, high) in (bounds or {}).items():
+    for name, (low, high) in (bounds or {}).items():
+        with _of_option("bounds", name):
             if isinstance(low, int | float) and isinstance(high, int | float):
                 declared[name] = Numeric(low, high)
             elif isinstance(low, date) and isinstance(high, date):
                 written = format_of(name, column_named(frame, name))
                 declared[name] = Date(low, high, written)
                 formats |= {} if written is None else {name: f"format {written}"}
-        declared |= {name: Categorical(each) for name, each in (levels or {}).items()}
+    for name, each in (levels or {}).items():
+        with _of_option("levels", name):
+            if name in declared:
+                raise ConfigError(f"{name!r} has bounds as well; leave one of the two out")
+            declared[name] = Categorical(each)
     rewritten = [name for name in maps if name != site]
     unused = [n for n in (*declared, *rewritten) if n not in named and n != weights]
     if unused:
@@ -130,7 +139,7 @@ def fit_study(
                 f"map of {name!r}: the column holds numbers or dates, of which only codes of "
                 "missing values are rewritten: --missing-values"
             )
-        with _of_options():
+        with _of_option("map", name):
             kinds[name] = replace(kind, map=maps[name])
     model = {"formula": formula, "family": family}
     model |= {} if weights is None else {"weights": weights}
@@ -163,12 +172,12 @@ def _sites(column: Any) -> dict[str, int]:
 
 
 @contextmanager
-def _of_options() -> Generator[None, None, None]:
+def _of_option(option: str, column: str) -> Generator[None, None, None]:
     """Declarations come from options here, so that errors about them are about options."""
     try:
         yield
-    except ProblemError as error:
-        raise ConfigError(f"bounds and levels: {error}") from error
+    except (ProblemError, ConfigError) as error:
+        raise ConfigError(f"{option} of {column!r}: {error}") from error
 
 
 def _keys(feature: Feature) -> dict[str, Any]:

@@ -175,6 +175,8 @@ def check_document(
     Raises:
         ConfigError: as for `read_study`; lines are named if there is a text.
     """
+    if isinstance(kind := document.get("format"), str) and kind.startswith("tacit-"):
+        raise ConfigError(f"{name} is not a study: it has the format {kind!r}; give a study file")
     known = locate.lines(text)
     parts = tuple(named_in(document))
     if admit is not None:

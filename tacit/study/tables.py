@@ -18,7 +18,7 @@ from tacit.data.maps import MAPS, AbstractMap
 from tacit.data.partition import Sites, train_test_split
 from tacit.data.partitions import PARTITIONS, AbstractPartition
 from tacit.data.schema import Feature, Prepared, Schema, Target
-from tacit.data.target import TARGETS
+from tacit.data.target import TARGETS, BinaryTarget
 from tacit.errors import ConfigError, ProblemError
 from tacit.study._sections.common import plain
 from tacit.study._sections.data import site_column
@@ -61,7 +61,10 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
     study = source.study
     frame = _with_sites(source, table(source))
     with source.section("data"):
-        prepared = prepare(frame, schema(source, [str(name) for name in frame.columns]))
+        declared = schema(source, [str(name) for name in frame.columns])
+        prepared = prepare(frame, declared)
+    with source.section("data", "target"):
+        _check_both(declared.target, prepared)
     held = None
     if study.run.hold_out:
         with source.section("run", "hold_out"):
@@ -74,6 +77,19 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
         held = HeldOut(out.features, out.targets)
     with source.section("partition"):
         return _partition(source, prepared), prepared, held
+
+
+def _check_both(target: Target | None, prepared: Prepared) -> None:
+    """Refuse a threshold that all records, or none, are beyond: one answer fits them all."""
+    if not isinstance(target, BinaryTarget) or target.threshold is None:
+        return
+    share = float(np.mean(prepared.targets))
+    if share in (0.0, 1.0):
+        which = "every" if share else "no"
+        raise ProblemError(
+            f"positive={target.positive!r} holds for {which} record of {target.name!r}, and a "
+            "model needs both; choose another threshold"
+        )
 
 
 def divide_total(source: Source) -> tuple[Sites, Total, pd.DataFrame]:

@@ -26,6 +26,7 @@ from tacit.deploy.identity.parts import AgreedPart, admit
 from tacit.deploy.messages.address import host_and_port
 from tacit.errors import ConfigError
 from tacit.study._grammar import toml
+from tacit.study._grammar.explain import explain
 from tacit.study._sections.network import CoordinatorSection
 from tacit.study.read import Source, parse_study
 
@@ -339,6 +340,10 @@ def _checked(document: dict[str, Any], name: str) -> Manifest:
 
 def _members(document: dict[str, Any], name: str) -> Manifest:
     """The manifest, with its members and all but its study checked."""
+    if "format" not in document and "method" in document:
+        raise ConfigError(
+            f"{name} is a study, not a manifest; make one of it with `tacit manifest new`"
+        )
     if document.get("format") not in FORMATS:
         raise ConfigError(
             f"{name} has the format {document.get('format')!r}; this version of tacit reads "
@@ -347,7 +352,10 @@ def _members(document: dict[str, Any], name: str) -> Manifest:
     try:
         manifest = Manifest.model_validate(document)
     except ValidationError as error:
-        told = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5]]
+        told = [
+            f"{'.'.join(map(str, path))}: {words}"
+            for path, words in explain(error, document, Manifest)[:5]
+        ]
         raise ConfigError(f"{name}: " + "; ".join(told)) from error
     if bool(manifest.parts) != (manifest.format == FORMATS[1]):
         raise ConfigError(f"{name}: [[parts]] belong to the format {FORMATS[1]!r}, and make it one")

@@ -18,6 +18,9 @@ from tacit.errors import ConfigError
 DAYS = 365
 """How long a certificate is good for."""
 
+_MOST_DAYS = 36_500
+"""A hundred years; a certificate cannot name a year beyond 9999."""
+
 _EARLIER = dt.timedelta(days=1)
 """Certificates are good from then on, so that they are at a neighbour whose clock is slow."""
 
@@ -25,12 +28,24 @@ LONGEST = 64
 """Bytes of a name in a certificate, at most."""
 
 
+def check_days(days: int) -> None:
+    """Refuse a validity in days that no certificate can have.
+
+    Raises:
+        ConfigError: fewer than one day, or more than a hundred years.
+    """
+    if not 1 <= days <= _MOST_DAYS:
+        bound = "at least 1" if days < 1 else f"at most {_MOST_DAYS}, a hundred years"
+        raise ConfigError(f"days={days} must be {bound}")
+
+
 def create_authority(folder: Path, name: str, days: int = 10 * DAYS) -> None:
     """Make a consortium's authority in a new folder: `authority.pem` and `authority.crt`.
 
     Raises:
-        ConfigError: a folder that is not empty.
+        ConfigError: a folder that is not empty, or a number of days out of range.
     """
+    check_days(days)
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; keys are never overwritten. Give a new folder")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)

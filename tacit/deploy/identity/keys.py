@@ -28,7 +28,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from tacit.deploy.files import why, write_text
-from tacit.deploy.identity.certificates import DAYS, LONGEST, certify, check_authority, secret
+from tacit.deploy.identity.certificates import (
+    DAYS,
+    LONGEST,
+    certify,
+    check_authority,
+    check_days,
+    secret,
+)
 from tacit.deploy.messages.address import host_and_port
 from tacit.errors import ConfigError
 from tacit.study._grammar import toml
@@ -196,8 +203,7 @@ def create(
         ConfigError: a name or an address that cannot be used, or a folder that is not empty.
     """
     check_name(name)
-    if days < 1:
-        raise ConfigError(f"days={days} must be at least 1")
+    check_days(days)
     host = host_and_port(address)[0] if address else ""
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(
@@ -233,8 +239,9 @@ def renew(
             card.
 
     Raises:
-        ConfigError: the folder contains no keys.
+        ConfigError: the folder contains no keys, or a number of days out of range.
     """
+    check_days(days)  # before a key is replaced
     # if this was killed, the card may be that of the previous keys: it is written last
     before = read_card(folder / "card.toml")
     if identity:

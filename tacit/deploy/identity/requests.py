@@ -21,6 +21,7 @@ from tacit.deploy.files import why, write_text
 from tacit.deploy.identity.certificates import (
     DAYS,
     check_authority,
+    check_days,
     common_name,
     issue,
     read_authority,
@@ -183,8 +184,7 @@ def approve(
         ConfigError: a missing or different fingerprint, or a name for which a different key was
             approved.
     """
-    if days < 1:
-        raise ConfigError(f"days={days} must be at least 1")
+    check_days(days)
     if fingerprint is not None and not fits(fingerprint, request.fingerprint()):
         raise ConfigError(
             f"the fingerprint of this request is {request.fingerprint()}, and its member says "

@@ -27,6 +27,8 @@ CONTENTS, SIGNATURE = "bundle.json", "bundle.sig"
 CONTEXT = b"tacit bundle 1\n"
 """What is signed before the list, so that the signature says what it is for."""
 
+_WRITES = "`tacit bundle` writes one"
+
 LARGEST = 1 << 28
 """Bytes of a bundle, at most."""
 
@@ -75,6 +77,8 @@ def unpacked(path: Path) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if not {CONTENTS, SIGNATURE} & set(archive.namelist()):
+                raise ConfigError(f"{path} is not a bundle: it holds no {CONTENTS}; {_WRITES}")
             if sum(about.compress_size for about in archive.infolist()) > len(data):
                 raise Tampered("its files overlap")
             for about in archive.infolist():
@@ -149,7 +153,7 @@ def _bytes(path: Path) -> bytes:
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({why(error)}); check the path") from error
     if not zipfile.is_zipfile(io.BytesIO(data)) and not data.startswith(b"PK"):
-        raise ConfigError(f"{path} is not a bundle; `tacit bundle` writes one")
+        raise ConfigError(f"{path} is not a bundle; {_WRITES}")
     return data
 
 

@@ -17,6 +17,7 @@ from tacit.deploy.agreement.declared import (
 )
 from tacit.deploy.agreement.manifest import Manifest, Member, agreed
 from tacit.deploy.identity.keys import read_card
+from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantee
 from tacit.study.read import Source
 
@@ -45,6 +46,11 @@ def propose(
         ConfigError: a study and members that do not fit each other.
         PrivacyError: a release that has no secure noise.
     """
+    if len(agents) < 2:
+        raise ConfigError(
+            f"a run between sites has at least 2 agents, and {len(agents)} is given; give --agent "
+            "CARD=RECORDS once for each site"
+        )
     names, classes = features(source, data)
     vouchers: dict[str, str] = {}
     members = [_member(card, records, vouchers) for card, records in agents]

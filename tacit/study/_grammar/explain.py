@@ -62,6 +62,9 @@ def _text(
 ) -> str:
     kind, context = one["type"], one.get("ctx", {})
     key, value = str(path[-1]) if path else "", one["input"]
+    if kind == "missing" and len(path) == 1 and _is_section(model, key):
+        meaning = model.model_fields[key].description
+        return f"is missing; add a section [{key}]" + (f" ({meaning})" if meaning else "")
     if kind == "missing":
         meaning = descriptions(model).get(str(path[0]), {}).get(key, "")
         return f"is missing; add {key} = ..." + (f" ({meaning})" if meaning else "")
@@ -69,7 +72,7 @@ def _text(
         return f"unknown key{_close(key, _siblings(one, path, document, model))}"
     if kind in _LIMITS:
         bound, word = _LIMITS[kind]
-        return f"{value!r} must be {word} {context[bound]:g}"
+        return f"{value!r} must be {word} {_number(context[bound])}"
     if kind == "literal_error":
         allowed = str(context["expected"])
         return f"{value!r} must be {allowed}{_close(str(value), _quoted(allowed), '')}"
@@ -86,10 +89,23 @@ def _text(
     name = kind.removesuffix("_type").removesuffix("_parsing")
     if name in _TYPES:
         return f"{_shown(value)} must be {_TYPES[name]}"
-    message = one["msg"]
     if kind in ("too_short", "too_long"):
-        return f"{_shown(value)}: {message}"
+        bound, word = ("min_length", "least") if kind == "too_short" else ("max_length", "most")
+        entries = f"{context[bound]} " + ("entry" if context[bound] == 1 else "entries")
+        return f"{_shown(value)} must have at {word} {entries}"
+    message = one["msg"]
     return message if isinstance(value, Mapping) else f"{_shown(value)} {message}"
+
+
+def _is_section(model: type[BaseModel], key: str) -> bool:
+    field = model.model_fields.get(key)
+    return field is not None and any(_models([field.annotation, *field.metadata]))
+
+
+def _number(value: float) -> str:
+    """A limit as people write it: 0.5, 64, 2,592,000."""
+    text = f"{value:g}"
+    return f"{value:,.0f}" if "e+" in text else text
 
 
 def _chooser(path: Path, key: str, document: Any) -> Path:
@@ -106,7 +122,8 @@ def _siblings(
 ) -> list[str]:
     """Possible intended keys: all of the section's keys that are not present."""
     # without it a study is taken for one of another kind, which has no such section
-    section: Mapping[str, Any] = {"model": "", **model.model_fields}
+    hidden = {"model": ""} if "method" in model.model_fields else {}
+    section: Mapping[str, Any] = {**hidden, **model.model_fields}
     if len(path) > 1:
         section = _allowed([model], path[:-1], one["loc"])
     there: Any = document

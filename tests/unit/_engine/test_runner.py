@@ -21,7 +21,8 @@ from tacit import (
     network,
     problem,
 )
-from tacit.errors import ConfigError, NetworkError, ProblemError
+from tacit._engine.memory import exhausted
+from tacit.errors import ConfigError, NetworkError, ProblemError, RuntimeFailure
 from tests.conformance.table import task
 
 PRIVATE = Privacy(clip=1.0, epsilon=1.0)
@@ -212,3 +213,15 @@ def test_an_answer_that_is_chance_is_called_so() -> None:
     assert noise is not None
     told = f"is {noise / np.sqrt(3 * 2):.2g} times the clip"
     assert noise > 5.0 and told in str(result)
+
+
+def test_more_trials_than_fit_in_memory_are_refused() -> None:
+    match = r"trials=1000000000: they need at least \d+ GB of memory, and there are [\d,]+ GB"
+    refuse(ConfigError, match, runtime=Simulation(trials=10**9))
+    with (
+        pytest.raises(RuntimeFailure, match=r"memory ran out \(no room\); take fewer trials"),
+        exhausted(2),
+    ):
+        raise MemoryError("no room")
+    with pytest.raises(ValueError, match="another"), exhausted(2):
+        raise ValueError("another")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,10 @@ def test_what_is_wrong_is_one_line_and_an_exit_code(bundle: Path, tmp_path: Path
     assert "was changed" in found["problem"]
     (tmp_path / "text").write_text("no bundle")
     assert "error: " in invoke("verify", tmp_path / "text", code=2)
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("a", "b")
+    said = invoke("verify", tmp_path / "other.zip", code=2)
+    assert "is not a bundle: it holds no bundle.json" in said
     assert "error: " in invoke("verify", tmp_path / "nothing", code=2)
 
 

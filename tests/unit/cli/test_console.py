@@ -1,5 +1,6 @@
 """Progress and messages as a terminal and a pipe get them."""
 
+import errno
 import gc
 import io
 import json
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.cli.console import INTERRUPTED, _widths, guarded, progress, say
+from tacit.cli.console import INTERRUPTED, _widths, guarded, printing, progress, say
 from tacit.errors import ConfigError, OracleError
 
 
@@ -171,3 +172,44 @@ def test_an_interrupt_of_an_import_is_one(capsys: pytest.CaptureFixture[str]) ->
 def test_a_table_that_has_no_word_to_break_is_drawn_whole() -> None:
     columns = [["", "second one: sex[T.m]"], ["coef", "0.002"]]
     assert _widths(columns, 20) == [20, 5]
+
+
+class Full(io.StringIO):
+    """A stream to a full disk."""
+
+    def write(self, text: str, /) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_standard_output_that_is_full_is_one_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command() -> int:
+        say("found")
+        return 0
+
+    def kept() -> int:
+        with printing("the results are in there"):
+            return command()
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    told = "error: standard output cannot be written (No space left on device)"
+    assert guarded(command, as_json=False) == 1
+    assert capsys.readouterr().err == f"{told}\n"
+    assert guarded(kept, as_json=False) == 1
+    assert capsys.readouterr().err == f"{told}; the results are in there\n"
+
+
+def test_another_error_of_the_system_is_not_taken_for_standard_output() -> None:
+    def failing() -> None:
+        with printing("there"):
+            raise OSError(errno.EIO, "Input/output error")
+
+    def seen_enough() -> None:
+        with printing("there"):
+            raise BrokenPipeError
+
+    with pytest.raises(OSError, match="Input/output error"):
+        failing()
+    with pytest.raises(BrokenPipeError):
+        seen_enough()

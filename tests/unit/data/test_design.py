@@ -107,7 +107,16 @@ def test_a_missing_value_leaves_no_number() -> None:
         ("ill ~ height", "'height'"),
         ("ill ~ age - 1", "intercept"),
         ("ill ~ 1", "no terms"),
-        ("ill", "must be text"),
+        (3, "must be text"),
+        ("ill", "has no ~; write it between"),
+        ("ill = age", "has no ~; write it between"),
+        ("~ age", "names no target; write it to the left of ~"),
+        ("log(ill) ~ age", "the left side, 'log\\(ill\\)', must be a column alone"),
+        ("ill ~ age + __import__('os').system('id')", "system.* is not known: a factor is"),
+        ("ill ~ age**2", r"age\*\*2 is an interaction of age with itself, which is age; compute"),
+        ("ill ~ sex + (`age`)^2", r"age\^2 is an interaction of age"),
+        ("ill ~ age*age", r"age\*age is an interaction"),
+        ("ill ~ sex + age:age", r"age:age is an interaction"),
         ("ill ~ age +", "cannot be read"),
         ("ill ~ .", "name every column"),
         ("ill ~ age | sex", "several parts"),
@@ -131,7 +140,7 @@ def test_a_missing_value_leaves_no_number() -> None:
         ("ill ~ offset(age)", "no terms"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_remedy(formula: str, told: str) -> None:
+def test_what_cannot_be_is_refused_with_the_remedy(formula: Any, told: str) -> None:
     with pytest.raises(ProblemError, match=told):
         parse_formula(formula, COLUMNS)
 
@@ -185,3 +194,8 @@ def test_a_name_that_is_not_one_word_stands_in_backticks() -> None:
     target, design = parse_formula(formula, columns_of(odd))
     assert target.name == "ill or not"
     assert {"âge (ans)", "C(x)[T.f]", "âge (ans):C(x)[T.f]"} < set(design.names)
+
+
+def test_a_power_of_several_columns_is_their_interactions() -> None:
+    plain = parse_formula("ill ~ age * sex", COLUMNS)[1]
+    assert parse_formula("ill ~ (age + sex)**2", COLUMNS)[1].names == plain.names

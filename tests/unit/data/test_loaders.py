@@ -92,12 +92,17 @@ def test_csv_with_a_byte_order_mark_or_another_encoding(tmp_path: Path) -> None:
         ("  \n\n", "the file is empty"),
         ("a,b,a\n1,2,3\n", r"column name 'a' occurs twice \(columns 1 and 3\)"),
         ("a,,b\n1,2,3\n", "column 2 has no name"),
+        ("84,84\n1,2\n", "column name '84' occurs twice .* add the line of names"),
+        (b"PK\x03\x04" + bytes(99), "not a CSV file but an Excel workbook .* name .* .xlsx"),
+        (b"PAR1" + bytes(99), "not a CSV file but a Parquet file"),
+        (b"a\x81\x02\x9d" * 9, "not text, but a binary file"),
+        ("a,b\n1,2\nNorth\0,3\n", "broken.csv, line 3: a NUL character"),
         ("a,b\n1,2\n3\n", "line 3: 1 values where the header has 2"),
         ("a,b\n1,2\n3,4,5\n", "line 3: 3 values where the header has 2"),
         ("a;b,c,d\n1;2\n", "line 2: 1 values .* or give separator= if it is not ','"),
     ],
 )
-def test_broken_csv(tmp_path: Path, content: str, message: str) -> None:
+def test_broken_csv(tmp_path: Path, content: str | bytes, message: str) -> None:
     with pytest.raises(ProblemError, match=message) as caught:
         load_csv(write(tmp_path / "broken.csv", content))
     assert "broken.csv" in str(caught.value)
@@ -125,8 +130,11 @@ def test_an_encoding_must_read_the_text(tmp_path: Path, encoding: str) -> None:
 def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match="no such file"):
         load(tmp_path / "absent.csv")
-    with pytest.raises(ProblemError, match="a directory"):
-        load_csv(tmp_path)
+    with pytest.raises(ProblemError, match="addresses are not read; download the file"):
+        load(Path("https://example.org/visits.csv"))
+    for read in (load, load_csv):
+        with pytest.raises(ProblemError, match="a directory"):
+            read(tmp_path)
     with pytest.raises(ProblemError, match="no loader for this suffix"):
         load(tmp_path / "table.sav")
     with pytest.raises(ProblemError, match="cannot be read"):

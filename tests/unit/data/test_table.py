@@ -16,7 +16,7 @@ from tacit.data.schema import (
     Prepared,
     Schema,
 )
-from tacit.data.table import prepare
+from tacit.data.table import prepare, sites_of
 from tacit.errors import ProblemError
 
 ILL = BinaryTarget("ill", positive="yes")
@@ -362,3 +362,8 @@ def test_what_is_dropped_and_moved_is_counted() -> None:
     assert altered is not None
     assert (altered.records, altered.dropped) == (2, 1)
     assert altered.moved == {"age": 2, "cost": 1}
+
+
+def test_a_site_with_a_nul_character_is_not_another_site() -> None:
+    with pytest.raises(ProblemError, match="'site': row 1 holds a NUL character"):
+        sites_of(pd.Series(["South", "South\0"], name="site"))

@@ -85,3 +85,9 @@ def test_a_file_that_is_being_read_is_waited_for(
     else:
         write_text(path, "new")
         assert path.read_text() == "new"
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "state").touch()
+    with pytest.raises(ConfigError, match=r"state is a file, and a folder is needed there"):
+        make_folder(tmp_path / "state")

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from tacit import data
 from tacit.cli import app
 from tacit.errors import ProblemError, RuntimeFailure
-from tacit.method import FittedModel, load_model
+from tacit.method import FittedModel, load_model, load_regression
 
 YES = data.BinaryTarget("ill", positive="yes")
 COLUMNS = {"age": data.Numeric(0, 100), "sex": data.Categorical(("f", "m"), drop_first=True)}
@@ -153,3 +153,11 @@ def test_the_command_predicts_by_a_model(tmp_path: Path) -> None:
     assert "has no regression.json and no model.json" in invoke(
         str(tmp_path / "empty"), new, code=2
     )
+
+
+@pytest.mark.parametrize("read", [load_model, load_regression])
+def test_a_file_of_another_version_is_named_by_its_format(tmp_path: Path, read: Any) -> None:
+    path = tmp_path / "saved.json"
+    path.write_text('{"format": "tacit-regression-9"}')
+    with pytest.raises(ProblemError, match=r"has the format 'tacit-regression-9'; this version"):
+        read(path)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, get_args
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from tacit.data.cells import Column, Scale, columns_of
 from tacit.data.design import design_of
 from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tacit.method import CoefficientTable, PrivateGLM, _glm_expectations, _glm_families
-from tacit.method._glm_refusal import refusal
+from tacit.method._glm_refusal import least_curvature, refusal
 from tacit.method.coefficients import Checks
 from tacit.method.glm import FamilyName
 from tacit.privacy import Masks
@@ -324,6 +325,41 @@ def test_a_hidden_eigenvalue_is_guessed_from_the_mean_one_unless_that_is_hidden_
         assert ("the mean one" in found.needs) is math.isfinite(average)
         assert ("guesses" in found.needs) is math.isfinite(average)
         assert "e+" not in found.needs
+
+
+def test_what_no_records_could_do_without_is_no_advice() -> None:
+    x, y = drawn("binomial", 400)
+    for epsilon, hopeless in ((1.0, False), (1e-300, True)):
+        task, net, method = setting("binomial", x, y, privacy=budget(epsilon))
+        agreed = tacit.contract(task, net, method, rounds=method.sums)
+        assert (least_curvature(method, agreed) > 0.75) is hopeless
+        found = refusal(Checks(math.inf, 0.0, 1.0, 0.0, math.inf), method, agreed)
+        assert found is not None and not re.search(r"\binf\b", found.reason + found.needs)
+        assert found.needs.startswith("no useful estimate is possible") is hopeless
+    needed = re.search(r"an epsilon of at least ([\d.]+) with as many", found.needs)
+    assert needed is not None and 0.05 < float(needed[1]) < 1.0
+
+
+@pytest.mark.parametrize("family", ["binomial", "gaussian", "gamma"])
+def test_no_records_have_more_information_than_the_best_ones(family: str) -> None:
+    """The information of any records, computed from the query, keeps the bound in the refusal."""
+    x, y = drawn(family, 400)
+    task, net, method = setting(family, x, y, privacy=budget(1.0))
+    agreed = tacit.contract(task, net, method, rounds=method.sums)
+    query, d = method.queries[-1], method.width
+    rng = np.random.default_rng(0)
+    score = method.score(-1)
+    assert isinstance(score, Score)
+    rows = rng.normal(size=(400, d)) * score.norm
+    residuals, weights = rng.uniform(-1, 1, size=(2, 400, 1))
+    asked = np.column_stack([rows, residuals, *([] if score.logistic else [abs(weights)])])
+    with jax.enable_x64(True):
+        total = score.shaped(score.bounded(jnp.asarray(asked)).sum(axis=0))
+        largest = float(np.linalg.eigvalsh(np.asarray(total[1 : d + 1]))[0])
+    noise = [SITES * float(agreed.spread(t, SITES)) for t in (method.sums - 1, method.sums)]
+    spread = [float(query.spread(each)[0]) for each in noise]
+    size = math.prod(spread) / math.hypot(*spread) * method.curvature_unit * math.sqrt(2 * d)
+    assert least_curvature(method, agreed) < size / largest < 20 * least_curvature(method, agreed)
 
 
 def test_a_table_is_printed_for_readers_and_for_latex() -> None:

@@ -39,6 +39,7 @@ def test_a_study_cannot_be_changed() -> None:
         ('kind = "boolean"', 'kind = "bool"', r"study.toml:12: .* did you mean 'boolean'\?"),
         ('title = "Visits"', "title = 3", r"study.toml:1: \[title\] 3 must be text in quotes"),
         ('by = "column"\n', "", r"study.toml:16: \[partition\] needs the key by"),
+        ("[run]\nrounds = 20\nseed = 0\n", "", r"\[run\] is missing; add a section \[run\]"),
         ("[run]", "[run]\nplan = [1]", r"study.toml:32: \[run\] plan: unknown key"),
         ("clip = 1.0", "clip = []", "must be a number, a list with one number a site"),
         ("clip = 1.0", "clip = { a = 'b' }", "must be a number, a list with one number a site"),

@@ -203,3 +203,9 @@ def test_mistakes_in_declarations_are_told_with_their_place(
     assert old in GERMAN
     with pytest.raises(ConfigError, match=message):
         german(tmp_path, GERMAN.replace(old, new))
+
+
+@pytest.mark.parametrize(("threshold", "which"), [("> 999", "no"), (">= 0", "every")])
+def test_a_threshold_divides_the_records(tmp_path: Path, threshold: str, which: str) -> None:
+    with pytest.raises(ConfigError, match=rf"positive.*'{threshold}' holds for {which} record"):
+        sites(tmp_path, changed('positive = "> 0"', f'positive = "{threshold}"'))

@@ -245,3 +245,13 @@ def test_a_manifest_with_another_card_than_the_trusted_one_is_not_run(
         check(options)
     assert check_trusted(a_manifest(made), made[1].folder, "south") == ["north", "west"]
     shutil.rmtree(own / "trusted")
+
+
+def test_a_study_is_not_a_manifest_and_the_reverse(made: list[keys.Keys]) -> None:
+    with pytest.raises(ConfigError, match=r"s is a study, not a manifest; .*tacit manifest new"):
+        parse_manifest(STUDY.encode(), "s")
+    with pytest.raises(ConfigError, match="r is not a study: it has the format 'tacit-manifest-1'"):
+        parse_study(a_manifest(made).toml(), "r")
+    one = a_manifest(made).toml().split("[[agents]]")
+    with pytest.raises(ConfigError, match=r"r: agents: .* must have at least 2 entries"):
+        parse_manifest("[[agents]]".join(one[:2]).encode(), "r")

@@ -176,3 +176,19 @@ def test_a_system_without_upper_and_lower_case_loses_no_card(tmp_path: Path) -> 
     with pytest.raises(ConfigError, match=r"card of 'North'.*give 'north' another name"):
         trust(own.folder, north.card)
     assert trusted(own.folder) == {"North": other}
+
+
+def test_a_validity_that_no_certificate_can_have_is_refused_before_a_key_is_written(
+    tmp_path: Path,
+) -> None:
+    made = keys.create(tmp_path / "keys", "north")
+    before = (made.folder / "identity.pem").read_bytes()
+    match = "days=99999999 must be at most 36500"
+    with pytest.raises(ConfigError, match=match):
+        keys.create(tmp_path / "more", "north", days=99_999_999)
+    with pytest.raises(ConfigError, match=match):
+        keys.renew(made.folder, days=99_999_999, identity=True)
+    with pytest.raises(ConfigError, match="days=0 must be at least 1"):
+        certificates.create_authority(tmp_path / "more", "all", days=0)
+    assert (made.folder / "identity.pem").read_bytes() == before
+    assert not (tmp_path / "more").exists()

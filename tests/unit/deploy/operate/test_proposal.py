@@ -37,3 +37,12 @@ def test_a_status_is_read(tmp_path: Path) -> None:
     assert read_status(tmp_path)["paid"] == {}
     with pytest.raises(ConfigError, match="no status"):
         read_status(tmp_path / "elsewhere")
+
+
+def test_one_agent_is_no_run_between_sites(tmp_path: Path) -> None:
+    card = create(tmp_path / "north", "north", "127.0.0.1:7400").folder / "card.toml"
+    study = parse_study(STUDY, folder=tmp_path)
+    with pytest.raises(ConfigError, match=r"at least 2 agents, and 1 is given; give --agent"):
+        propose(study, records(tmp_path), [(card, 10)])
+    with pytest.raises(ConfigError, match=r"patience: nan must be at most 2,592,000"):
+        propose(study, records(tmp_path), [(card, 10), (card, 10)], patience=float("nan"))

@@ -1,0 +1,48 @@
+"""Options of `tacit fit` that cannot be meant, in their own words and before anything runs."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tacit.cli import app
+from tacit.cli.fitting import _of_options
+
+RECORDS = "site,age,ill\n" + "".join(
+    f"{site},{20 + age},{age % 2}\n" for age in range(40) for site in ("north", "south")
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("-e nan", "--epsilon nan must be above 0 and finite"),
+        ("-e inf", "--epsilon inf must be above 0 and finite"),
+        ("-d nan", "--delta nan must be above 0 and below 1"),
+        ("-e 0", "--epsilon 0.0 must be"),
+        ("-b age=100:0", "bounds of 'age': lower=100.0 must be below upper=0.0"),
+        ("-b age=nan:100", "bounds of 'age': lower=nan must be a finite number"),
+        ("-b age=0:100 -b age=0:50", "--bounds is given twice for 'age', as 0:100 and 0:50"),
+        ("-l age=1,2 -l age=1", "--levels is given twice for 'age'"),
+        ("-b age=0:100 -l age=1,2", "levels of 'age': 'age' has bounds as well"),
+        ("-l age=1,1", "levels of 'age': levels=('1', '1') holds '1' twice"),
+        ("-b age=0:100 -s ill", "site='ill' is the target of 'ill ~ age'"),
+        ("-b age=0:100 -f binomal", "--family 'binomal' must be"),
+        ("-b age=0:100 -s site -d 0.5", "--delta 0.5 is not below one over the 40 records"),
+    ],
+)
+def test_options_that_cannot_be_meant(tmp_path: Path, options: str, said: str) -> None:
+    table = tmp_path / "visits.csv"
+    table.write_text(RECORDS)
+    given = ["fit", str(table), "ill ~ age", "-f", "binomial", "-o", str(tmp_path / "fit")]
+    found = CliRunner().invoke(app, [*given, *options.split()])
+    assert found.exit_code == 2, found.output
+    assert said in found.stderr
+    assert "the study of this fit" not in found.stderr and "large_delta" not in found.stderr
+
+
+def test_what_has_no_option_keeps_its_words() -> None:
+    said = "the study of this fit:17: [model] target='ill' is also a column of the design"
+    assert _of_options(said) == "target='ill' is also a column of the design"
+    two = "the study of this fit:3: [run] seed: -1 must be at least 0\nthe study of this fit: no"
+    assert _of_options(two) == "--seed -1 must be at least 0\nno"

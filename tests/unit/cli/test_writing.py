@@ -1,0 +1,42 @@
+"""Files that a command writes: kept unless --force is given, and refused in one message."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tacit.cli.writing import check_free, write_text
+from tacit.errors import ConfigError
+
+
+def test_a_file_that_exists_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    check_free("study", path, force=False)
+    write_text("study", path, "größer")
+    assert path.read_text(encoding="utf-8") == "größer"
+    check_free("study", path, force=True)
+    with pytest.raises(ConfigError, match=r"study='.*study.toml' exists; give --force"):
+        check_free("study", path, force=False)
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "no" / "file"):
+        with pytest.raises(ConfigError, match=r"output='.*' cannot be written \(.*\); choose"):
+            write_text("output", path, "text")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_file_that_is_replaced_whole_must_be_a_regular_one(tmp_path: Path) -> None:
+    from tacit.deploy.files import write_bytes
+    from tacit.errors import RuntimeFailure
+    from tacit.report.assets import write_page
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="it is not a regular file"):
+        write_bytes(pipe, b"bundle")
+    with pytest.raises(RuntimeFailure, match="it is not a regular file"):
+        write_page(pipe, "page")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]

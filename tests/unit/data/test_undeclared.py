@@ -1,0 +1,47 @@
+"""What is read off the records of a table, and what is refused instead."""
+
+import pandas as pd
+import pytest
+
+from tacit.data.undeclared import filled
+from tacit.errors import ProblemError
+
+
+def table(values: list[str], name: str = "age") -> pd.DataFrame:
+    """A table as `load_csv` reads it, with the values behind fifty others."""
+    ages = pd.Series([str(20 + each) for each in range(50)] + values, dtype="str")
+    frame = pd.DataFrame({"ill": ["0", "1"] * (len(ages) // 2), name: ages}, dtype="str")
+    frame.index = pd.RangeIndex(2, len(frame) + 2, name="line")
+    return frame
+
+
+def refused(frame: pd.DataFrame, message: str, **given: str) -> None:
+    named = {given.pop("target", "ill"): False, "age": False}
+    with pytest.raises(ProblemError, match=message):
+        filled(frame, {}, named, given.pop("family", "binomial"), **given)
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "1e400"])
+def test_no_bound_is_infinite(value: str) -> None:
+    refused(table(["30", value]), "column 'age' is infinite in line 53")
+
+
+def test_a_text_among_numbers_is_named() -> None:
+    refused(table(["unknown", "30"]), "line 52 holds 'unknown', and 51 of 52 values are numbers")
+    texts = pd.DataFrame({"ill": ["0", "1"] * 25, "age": [f"about {each}" for each in range(50)]})
+    refused(texts, "column 'age' has 50 levels, which are too many")
+
+
+def test_a_count_and_a_weight_are_not_negative() -> None:
+    negative = table(["30", "-3"])
+    message = "line 53 holds .*-3.*, and a {} must not be negative"
+    refused(negative, message.format("target of this family"), target="age", family="poisson")
+    refused(negative, message.format("weight"), weights="age")
+    assert filled(negative, {}, {"ill": False, "age": False}, "binomial").taken == {
+        "ill": "levels 0 and 1",
+        "age": "bounds -3 to 69",
+    }
+
+
+def test_a_table_without_records_is_named() -> None:
+    refused(table([]).iloc[:0], "the table has no records")

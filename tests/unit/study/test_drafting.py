@@ -1,0 +1,42 @@
+"""A draft of a study is refused, or warned of, where the table cannot be meant."""
+
+from pathlib import Path
+
+import pytest
+
+from tacit.errors import ConfigError, ProblemError
+from tacit.study.drafting import draft
+
+
+def table(folder: Path, text: str) -> Path:
+    path = folder / "visits.csv"
+    path.write_text(text)
+    return path
+
+
+def test_a_column_is_not_target_and_site(tmp_path: Path) -> None:
+    path = table(tmp_path, "hospital,age,ill\nNorth,30,1\nSouth,41,0\n")
+    with pytest.raises(ConfigError, match="target='hospital' is the site as well"):
+        draft(path, target="hospital", site="hospital")
+    assert draft(path, site="hospital").target == "ill"
+
+
+def test_a_table_without_records_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="the table has no records"):
+        draft(table(tmp_path, "hospital,age,ill\n"))
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("", ("North", "30", "1")),
+        ("hospital,2019,2020\n", ("2019", "2020")),
+        ("hospital,age,2020\n", ()),
+        ("hospital,age,ill\n", ()),
+    ],
+)
+def test_names_that_look_like_values_are_told(
+    tmp_path: Path, header: str, found: tuple[str, ...]
+) -> None:
+    records = "North,30,1\nSouth,41,0\nNorth,52,1\n"
+    assert draft(table(tmp_path, header + records)).like_values == found
