@@ -78,8 +78,10 @@ def _read(path: Path, identity: str) -> tuple[int, list[np.ndarray]]:
             header = dict(json.loads(str(archive["header"])))
             stored = [archive[f"leaf{i}"] for i in range(len(archive.files) - 1)]
     except (OSError, TypeError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        # NumPy's own words advise to load what it does not know unsafely
+        reason = "it is no checkpoint" if "pickle" in str(error) else error
         raise RuntimeFailure(
-            f"the checkpoint {path} cannot be read ({error}); delete it to start afresh"
+            f"the checkpoint {path} cannot be read ({reason}); delete it to start afresh"
         ) from error
     if header.get("format") != _FORMAT or header.get("identity") != identity:
         raise EnvironmentMismatch(

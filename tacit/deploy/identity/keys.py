@@ -27,6 +27,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from tacit.arguments import checked
 from tacit.deploy.files import why, write_text
 from tacit.deploy.identity.certificates import DAYS, LONGEST, certify, check_authority, secret
 from tacit.deploy.messages.address import host_and_port
@@ -176,6 +177,7 @@ def check_name(name: str, where: str = "") -> None:
         raise ConfigError(f"{where}name={name!r} cannot be an agent's name: {reason}")
 
 
+@checked(ConfigError)
 def create(
     folder: Path,
     name: str,
@@ -219,6 +221,7 @@ def create(
     return load(folder)
 
 
+@checked(ConfigError)
 def renew(
     folder: Path, authority: Path | None = None, days: int = DAYS, *, identity: bool = False
 ) -> Keys:
@@ -248,6 +251,7 @@ def renew(
     return load(folder)
 
 
+@checked(ConfigError)
 def load(folder: Path) -> Keys:
     """Read an agent's keys.
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit import __version__
+from tacit.arguments import checked
 from tacit.deploy.files import why, write_bytes
 from tacit.deploy.identity.keys import load, sign
 from tacit.deploy.operate.archive import CONTENTS, CONTEXT, FORMAT, SIGNATURE, digests, packed
@@ -42,6 +43,7 @@ Verify it, with the fingerprint that {name} told you over another channel:
 """
 
 
+@checked(ConfigError)
 def write_bundle(
     state: Path,
     keys: Path,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jax
 
+from tacit.arguments import checked
 from tacit.deploy.agreement.declared import (
     Declared,
     check_secure,
@@ -17,10 +18,12 @@ from tacit.deploy.agreement.declared import (
 )
 from tacit.deploy.agreement.manifest import Manifest, Member, agreed
 from tacit.deploy.identity.keys import read_card
+from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantee
 from tacit.study.read import Source
 
 
+@checked(ConfigError)
 def propose(
     source: Source,
     data: Path,
@@ -95,6 +98,7 @@ class Review:
         return owners if above is None else (*owners, (above, None))
 
 
+@checked(ConfigError)
 def review(manifest: Manifest) -> Review:
     """What an owner reviews before signing.
 

@@ -11,13 +11,14 @@ from typing import Any
 import jax
 
 from tacit import __version__
+from tacit.arguments import checked
 from tacit.deploy.agreement.declared import check_secure, declared
 from tacit.deploy.agreement.manifest import Manifest, Member, parse_manifest
 from tacit.deploy.identity.keys import Card, fits, verify
 from tacit.deploy.operate.archive import CONTENTS, CONTEXT, SIGNATURE, Tampered, unpacked
 from tacit.deploy.operate.finished import MANIFEST, parse_guarantee
 from tacit.deploy.operate.report import REPORT
-from tacit.errors import LedgerDamaged, TacitError
+from tacit.errors import ConfigError, LedgerDamaged, TacitError
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.extract import read_extract
@@ -63,6 +64,7 @@ class Verified:
     guarantee: Guarantee | None = None
 
 
+@checked(ConfigError)
 def verify_bundle(
     path: Path,
     *,

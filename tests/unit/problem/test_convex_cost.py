@@ -134,7 +134,7 @@ def test_a_polyhedron_just_works_in_a_run() -> None:
         (lambda x, agent: x, "must return a scalar cvxpy expression"),
         (lambda x, agent: (cp.sum(x), [1.0]), "must return a scalar cvxpy expression"),
         (lambda x, agent: x[5], "could not be built for 2 parameters: IndexError"),
-        (3.0, "give a function of"),
+        (3.0, "build is 3.0; give a function"),
     ],
 )
 def test_costs_that_are_refused(build: Any, message: str) -> None:
