@@ -121,15 +121,7 @@ def costs(
     agents = lengths.pop()
     floats = [array.astype(np.float64) if array.dtype.kind == "f" else array for array in arrays]
     start = starting_point(x0, np.size(x0), constraint)
-    own = [jax.ShapeDtypeStruct(array.shape[1:], array.dtype) for array in floats]
-    check_one_number(
-        "the function of the costs",
-        function,
-        "(x, parameters)",
-        start,
-        jax.tree.unflatten(structure, own),
-    )
-    return Problem(
+    problem = Problem(
         objectives=Cost(
             normaliser=np.ones(agents),
             function=function,
@@ -145,3 +137,12 @@ def costs(
         constraint=constraint,
         declared=True,
     )
+    own = [jax.ShapeDtypeStruct(array.shape[1:], array.dtype) for array in floats]
+    check_one_number(
+        "the function of the costs",
+        function,
+        "(x, parameters)",
+        start,
+        jax.tree.unflatten(structure, own),
+    )
+    return problem
