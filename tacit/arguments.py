@@ -31,6 +31,7 @@ from tacit.errors import TacitError
 from tacit.ranges import Numbers, Range, traced
 
 T = TypeVar("T", bound=Callable[..., Any])
+C = TypeVar("C")
 
 
 def checked(error: type[TacitError], own: str = "") -> Callable[[T], T]:
@@ -59,9 +60,30 @@ def checked(error: type[TacitError], own: str = "") -> Callable[[T], T]:
             check(target, given, named, error, left)
             return target(*given, **named)
 
+        _mark(call)
         return typing.cast(T, call)
 
     return decorate
+
+
+def remedy(words: str) -> Callable[[type[C]], type[C]]:
+    """What to say where an object of the class is asked for and something else is given.
+
+    Args:
+        words: how to get one, such as "give the result of tacit.run(...)".
+    """
+
+    def decorate(kind: type[C]) -> type[C]:
+        _WORDS[kind] = words
+        return kind
+
+    return decorate
+
+
+def is_checked(target: Callable[..., Any]) -> bool:
+    """Whether the arguments of a function or class are checked."""
+    made: Any = target
+    return hasattr(made.__new__ if isinstance(made, type) else made, "__checked__")
 
 
 def check(
@@ -82,6 +104,7 @@ def check(
         asked = None if name in own else wanted(value, hints.get(name, Any))
         if asked is None:
             continue
+        name, value, asked = _inmost(name, value, hints[name], asked)
         if asked.startswith("write "):
             raise error(f"{name} is {shown(value)}; write {name}={asked.removeprefix('write ')}")
         if asked.startswith("give "):
@@ -108,10 +131,8 @@ def wanted(value: object, hint: object) -> str | None:
         asked = [wanted(value, inner[0]), *(rule.wanted(value) for rule in rules)]
         return next((each for each in asked if each), None)
     if origin in (typing.Union, types.UnionType):
-        several = dict.fromkeys(wanted(value, each) for each in inner)
-        if "a number" in several:
-            several.pop("a whole number", None)
-        return None if None in several else " or ".join(str(w) for w in several if w != "None")
+        several = [wanted(value, each) for each in inner]
+        return None if None in several else _either(several)
     if origin is typing.Literal:
         good = any(type(value) is type(each) and value == each for each in inner)
         return None if good else " or ".join(map(repr, inner))
@@ -129,6 +150,46 @@ def wanted(value: object, hint: object) -> str | None:
     if not isinstance(kind, type) or kind is object or not told:
         return None
     return _object(value, kind, inner)
+
+
+def _either(several: Iterable[str | None]) -> str:
+    """Words for one of several; a whole number is a number."""
+    words = dict.fromkeys(word for each in several for word in str(each).split(" or "))
+    words.pop("None", None)
+    if "a number" in words:
+        words.pop("a whole number", None)
+    if len(words) == 1:
+        return next(iter(words))
+    return " or ".join(word.removeprefix("write ").removeprefix("give ") for word in words)
+
+
+def _inmost(name: str, value: Any, hint: object, asked: str) -> tuple[str, Any, str]:
+    """The first element that does not fit, of a list or dict that otherwise would."""
+    for place, each, inner in _elements(value, hint):
+        word = wanted(each, inner)
+        if word is not None:
+            return _inmost(f"{name}[{place!r}]", each, inner, word)
+    return name, value, asked
+
+
+def _elements(value: Any, hint: object) -> list[tuple[Any, Any, object]]:
+    """Key or number, value and annotation of every element of a list or dict."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        found = [elements for each in inner if (elements := _elements(value, each))]
+        return found[0] if len(found) == 1 else []
+    listed = isinstance(value, list | tuple)
+    if origin is Annotated:
+        several = listed and any(isinstance(rule, Range) and rule.axes for rule in inner[1:])
+        return [(place, each, hint) for place, each in enumerate(value)] if several else []
+    if not isinstance(origin, type) or not isinstance(value, origin):
+        return []
+    if isinstance(value, Mapping) and len(inner) == 2:
+        return [(key, each, inner[1]) for key, each in value.items()]
+    if listed and issubclass(origin, tuple) and inner[-1] is not Ellipsis:
+        same = len(value) == len(inner)
+        return list(zip(range(len(inner)), value, inner, strict=True)) if same else []
+    return [(place, each, inner[0]) for place, each in enumerate(value)] if listed else []
 
 
 def _object(value: Any, kind: type, inner: tuple[Any, ...]) -> str | None:
@@ -215,6 +276,11 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
     # to a class's `__new__`
     setattr(new, "__signature__", inspect.signature(kind.__init__))  # noqa: B010
     setattr(kind, "__new__", new)  # noqa: B010
+    _mark(new)
+
+
+def _mark(function: Callable[..., Any]) -> None:
+    setattr(function, "__checked__", True)  # noqa: B010
 
 
 def _plain(value: Any, hint: Any) -> Any:
@@ -296,5 +362,5 @@ _WORDS: dict[type, str] = {
     list: "a list",
     frozenset: "a frozenset",
     Mapping: "a dict",
-    Path: "a path",
+    Path: "a pathlib.Path",
 }

@@ -68,7 +68,9 @@ class Range:
         """What is asked for, in words, if a value does not fit; `None` if it does."""
         if value is None:
             return None if self.optional else "a number"
-        if not isinstance(value, Numbers) or np.size(value) == 0 or np.ndim(value) > self.axes:
+        if not isinstance(value, Numbers):
+            return "a number"
+        if np.size(value) == 0 or np.ndim(value) > self.axes:
             return "a number" if self.axes else "one number"
         if traced(value):
             return None
@@ -145,6 +147,9 @@ PositiveOne: TypeAlias = Annotated[Numbers, Range(above=0.0, axes=0)]
 
 NotNegative: TypeAlias = Annotated[Numbers, Range(least=0.0)]
 """A finite number that is at least 0, or several."""
+
+NotNegativeOne: TypeAlias = Annotated[Numbers, Range(least=0.0, axes=0)]
+"""A single finite number that is at least 0."""
 
 Unset: TypeAlias = Annotated[Numbers, Range(least=0.0, infinite=True, unset=True)]
 """A number that is at least 0, or several; not a number until it is calibrated."""

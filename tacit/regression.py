@@ -284,20 +284,31 @@ def glm(
         data = pd.concat(
             [frame.assign(**{site: name}) for name, frame in tables.items()], ignore_index=True
         )
-    if isinstance(data, Mapping) or not (is_frame(data) or hasattr(data, "collect")):
+    if isinstance(data, Mapping):
+        if not data:
+            raise ConfigError("data={} is empty; give one table per site by name")
+        name, table = next(each for each in data.items() if not is_frame(each[1]))
+        raise ConfigError(
+            f"data[{name!r}] is {checks.shown(table)}; give a table of pandas, polars or Arrow"
+        )
+    if not (is_frame(data) or hasattr(data, "collect")):
         raise ConfigError(
             f"data is {checks.shown(data)}; give a table of pandas, polars or Arrow with a column "
             "of sites or the path of one, or a dict with one of these per site by name"
         )
     data = from_frame(data)
-    if not (
-        columns is None
-        or (isinstance(columns, Mapping) and all(isinstance(c, Feature) for c in columns.values()))
-    ):
+    declaring = "such as {'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
+    if not isinstance(columns, Mapping | None):
         raise ConfigError(
-            f"columns={checks.shown(columns)} must declare columns of the model by name, such as "
-            "{'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
+            f"columns={checks.shown(columns)} must declare columns of the model by name, "
+            f"{declaring}"
         )
+    for name, column in (columns or {}).items():
+        if not isinstance(column, Feature):
+            raise ConfigError(
+                f"columns[{name!r}] is {checks.shown(column)}; declare each column of the model, "
+                f"{declaring}"
+            )
     if not isinstance(weights, str | None):
         raise ConfigError(f"weights={checks.shown(weights)} must be the name of a column")
     for name in columns or {}:

@@ -160,7 +160,7 @@ FEW = ("text", "nan", "an object", "three axes", "None", "-1")
 """The values that find most of what all of them find."""
 
 MEANT = {
-    "BinaryTarget": ("positive", "negative"),  # values of a column
+    "BinaryTarget": ("positive", "negative", "map"),  # values of a column
     "Boolean": ("missing_values",),
     "Categorical": ("levels", "missing_values"),
     "ClassTarget": ("levels",),

@@ -105,6 +105,8 @@ def _unpacked(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
             header = dict(json.loads(str(archive["header"])))
             return header, [archive[f"leaf{i}"] for i in range(len(archive.files) - 1)]
     except (OSError, TypeError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        # NumPy's own words advise to load what it does not know unsafely
+        reason = "it is no checkpoint" if "pickle" in str(error) else error
         raise RuntimeFailure(
-            f"the checkpoint {path} cannot be read ({error}); delete it to start afresh"
+            f"the checkpoint {path} cannot be read ({reason}); delete it to start afresh"
         ) from error

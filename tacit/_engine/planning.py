@@ -17,7 +17,7 @@ from tacit._engine.contract import Contract, owners_of
 from tacit._engine.contract import contract as computed
 from tacit._engine.guarantees import guarantees
 from tacit._engine.result import ReleaseRow
-from tacit.arguments import checked
+from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError, TacitError
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
@@ -173,6 +173,7 @@ def account_of(agreed: Contract, record: int | Sequence[int] | None = None) -> A
     )
 
 
+@remedy("give the result of tacit.mean_noise(...)")
 @dataclass(frozen=True)
 class MeanNoise:
     """Noise in the mean of all agents' answers in a round, for each way to keep the same budget.

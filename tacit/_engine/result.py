@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from tacit._engine.measures import History
+from tacit.arguments import remedy
 from tacit.kinds import Relation, Unit
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.citation import bibtex
@@ -57,6 +58,7 @@ class ReleaseRow:
         return self.noise_scale / self.sensitivity if self.sensitivity > 0.0 else 0.0
 
 
+@remedy("give the result of tacit.run(...)")
 @dataclass(frozen=True)
 class Result:
     """The outcome of `tacit.run`. Everything is NumPy or plain Python.

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tacit._engine.source_code import code_of
 from tacit._jobs.piece import Answer, Piece
 from tacit._jobs.store import name_of
+from tacit.arguments import checked
 from tacit.errors import ConfigError, RuntimeFailure
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _ALIKE = ("tacit", "jax", "jaxlib", "equinox", "numpy", "scipy", "pandas", "dp-a
 """Packages of which workers must have the same version: numbers and answers depend on them."""
 
 
+@checked(ConfigError)
 @dataclass(frozen=True)
 class Cluster:
     """A running Dask cluster, reached through its scheduler.

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from tacit.arguments import checked
+from tacit.errors import PrivacyError
 from tacit.privacy import accounting
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
@@ -23,6 +25,7 @@ _STEPS = 1400
 """So many steps up or down: a factor of a million."""
 
 
+@checked(PrivacyError)
 def scaled(events: Sequence[Event]) -> Callable[[float, float], float] | None:
     """The epsilon of releases with so little noise that two laws are a given distance apart.
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from tacit import checks
+from tacit.arguments import checked
 from tacit.data.feature import AbstractFeature, Boolean, Categorical, Numeric
 from tacit.data.rules import level_key
 from tacit.data.schema import Schema
@@ -89,6 +90,11 @@ class Column:
                 "intervals, and this column has levels of its own; leave edges out"
             )
         whole = [scale.lower, *edges, scale.upper]
+        if not all(map(checks.numeric, edges)) or any(map(np.ndim, edges)):
+            raise ProblemError(
+                f"edges={list(edges)} of column {self.name!r} must be numbers, such as "
+                f"cut({(scale.lower + scale.upper) / 2:g})"
+            )
         if not edges or not all(low < high for low, high in pairwise(whole)):
             raise ProblemError(
                 f"edges={list(edges)} of column {self.name!r} must be at least one number, "
@@ -120,6 +126,7 @@ class Column:
         return found.astype(record.dtype)
 
 
+@checked(ProblemError)
 def columns_of(schema: Schema) -> dict[str, Column]:
     """The position of each declared column in a record made by `prepare`.
 

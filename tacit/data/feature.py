@@ -79,6 +79,8 @@ class Numeric:
         public = is_public(self.statistics)
         for name in ("lower", "upper", "mean", "deviation"):
             check_finite(name, getattr(self, name))
+        if self.deviation is not None and self.deviation <= 0:
+            raise ProblemError(f"deviation={self.deviation!r} must be positive")
         if not public and (self.lower is None or self.upper is None):
             raise ProblemError(
                 f"a numeric column needs declared bounds, got lower={self.lower!r} and "
@@ -93,8 +95,6 @@ class Numeric:
                 f"mean={self.mean!r} and deviation={self.deviation!r} belong together: "
                 "declare both or neither"
             )
-        if self.deviation is not None and self.deviation <= 0:
-            raise ProblemError(f"deviation={self.deviation!r} must be positive")
         if self.standardise and not public:
             raise ProblemError(
                 "standardise=True takes mean and deviation from the data: declare them as mean= "

@@ -58,7 +58,7 @@ def from_frame(frame: Table) -> pd.DataFrame:
 
 def is_frame(value: object) -> bool:
     """Whether `from_frame` takes a value for a table."""
-    return isinstance(value, pd.DataFrame | ArrowTable)
+    return isinstance(value, pd.DataFrame | ArrowTable) and not isinstance(value, type)
 
 
 def _of_arrow(frame: object) -> pd.DataFrame:

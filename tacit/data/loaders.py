@@ -161,14 +161,7 @@ def load_npz(
                 )
             arrays = [archive[name] for name in wanted]
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        remedy = (
-            "arrays of Python objects are not read, because that could run code: save numbers"
-            if "allow_pickle" in str(error)
-            else "it may be truncated: copy or save it again"
-        )
-        raise ProblemError(
-            f"{path}: not a complete npz archive ({first_line(error)}); {remedy}"
-        ) from error
+        raise ProblemError(f"{path}: {_unread(error)}") from error
     x = arrays[0]
     if x.ndim < 2:
         raise ProblemError(
@@ -177,6 +170,18 @@ def load_npz(
     if names is None:
         names = [f"{features}{j}" for j in range(math.prod(x.shape[1:]))]
     return _from_arrays(x, names, arrays[1] if target else None, target, str(path))
+
+
+def _unread(error: Exception) -> str:
+    """Why an archive was not read; NumPy's own words advise to load it unsafely."""
+    said = first_line(error)
+    if "Object arrays" in said:
+        return (
+            "it holds Python objects, which are not read, because that could run code: save numbers"
+        )
+    if "pickle" in said:
+        return "not an npz archive; save one with numpy.savez"
+    return f"not a complete npz archive ({said}); it may be truncated: copy or save it again"
 
 
 @checked(ProblemError)

@@ -30,7 +30,12 @@ def declared(name: str, bounds: object, width: int) -> Ends:
         >>> declared("bounds", (0, [1, 2]), 2)
         (array([0., 0.]), array([1., 2.]))
     """
-    wanted = f"{name}={checks.shown(bounds)} must be a pair (lower, upper)"
+    plain = isinstance(bounds, tuple | list) and all(
+        isinstance(each, int | float) or (isinstance(each, list | tuple) and checks.numeric(each))
+        for each in bounds
+    )
+    given = repr(bounds) if plain and len(repr(bounds)) <= 60 else checks.shown(bounds)
+    wanted = f"{name}={given} must be a pair (lower, upper)"
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ConfigError(f"{wanted}, of two numbers or of two arrays with one per column")
     ends = []

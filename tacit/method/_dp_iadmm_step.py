@@ -13,7 +13,7 @@ from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method._schedule import positive
 from tacit.privacy.query import own_public
-from tacit.ranges import NotNegative, Number, Numbers, Positive
+from tacit.ranges import NotNegativeOne, Number, Numbers, PositiveOne
 from tacit.types import Index, Scalar, Vector
 
 _LARGEST = 1e9
@@ -46,9 +46,9 @@ class GrowingPenalty(eqx.Module):
     """
 
     epsilon: Number
-    base: Positive = 2.0
-    inverse: NotNegative = 5.0
-    every: Positive = 10_000
+    base: PositiveOne = 2.0
+    inverse: NotNegativeOne = 5.0
+    every: PositiveOne = 10_000
 
     def __check_init__(self) -> None:
         if isinstance(self.epsilon, int | float) and not self.epsilon > 0:

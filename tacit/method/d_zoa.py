@@ -21,7 +21,7 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import ClippedDifferences
 from tacit.problem.task import Task
-from tacit.ranges import Positive
+from tacit.ranges import PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -67,10 +67,10 @@ class DZOA(AbstractMethod):
     )
     oracle: ClassVar[Oracle] = Oracle.VALUE
     privacy: Privacy = eqx.field(kw_only=True)
-    penalty: Positive = 0.2
-    proximity: Positive = 1.0
+    penalty: PositiveOne = 0.2
+    proximity: PositiveOne = 1.0
     estimator: Literal["vector", "scalar"] = eqx.field(static=True, default="vector")
-    smoothing: Positive = 1e-6
+    smoothing: PositiveOne = 1e-6
     average: bool = eqx.field(static=True, default=True)
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Consensus:

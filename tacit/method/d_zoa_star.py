@@ -17,7 +17,7 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import ClippedDifferences
 from tacit.problem.task import Task
-from tacit.ranges import Positive
+from tacit.ranges import PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -70,8 +70,8 @@ class DZOAStar(AbstractMethod):
     oracle: ClassVar[Oracle] = Oracle.VALUE
     absences: ClassVar[bool] = True
     privacy: Privacy = eqx.field(kw_only=True)
-    proximity: Positive = 0.5
-    smoothing: Positive = 1e-6
+    proximity: PositiveOne = 0.5
+    smoothing: PositiveOne = 1e-6
     average: bool = eqx.field(static=True, default=True)
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Common:

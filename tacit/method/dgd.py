@@ -12,7 +12,7 @@ from tacit.method._oracle import gradient_query
 from tacit.method._schedule import decayed
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
-from tacit.ranges import NotNegative, Positive
+from tacit.ranges import NotNegativeOne, PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -51,8 +51,8 @@ class DGD(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Positive
-    decay: NotNegative = 0.0
+    step: PositiveOne
+    decay: NotNegativeOne = 0.0
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Iterate:

@@ -17,7 +17,7 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.task import Task
-from tacit.ranges import Positive
+from tacit.ranges import PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -74,8 +74,8 @@ class DPADMM(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"penalty": 2.0})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    penalty: Positive = 1.0
-    step: Positive = 1.0
+    penalty: PositiveOne = 1.0
+    step: PositiveOne = 1.0
     average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 

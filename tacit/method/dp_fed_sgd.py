@@ -12,7 +12,7 @@ from tacit.method._special_case import AbstractSpecialCase
 from tacit.method.fed_avg import FedAvg, Released
 from tacit.method.gradient_descent import GradientDescent
 from tacit.privacy.budget import Privacy
-from tacit.ranges import NotNegative, Positive
+from tacit.ranges import NotNegativeOne, PositiveOne
 from tacit.types import Oracle
 
 
@@ -68,8 +68,8 @@ class DPFedSGD(AbstractSpecialCase):
     )
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Positive
-    decay: NotNegative = 0.0
+    step: PositiveOne
+    decay: NotNegativeOne = 0.0
     release: Released = eqx.field(static=True, default="gradients")
     privacy: Privacy = eqx.field(kw_only=True)
 

@@ -12,7 +12,7 @@ from tacit.method._dp_iadmm_step import Penalty, proximal_point
 from tacit.method._schedule import decayed
 from tacit.method.dp_iadmm import AbstractIADMM, Copy, check_setting
 from tacit.privacy.budget import Privacy
-from tacit.ranges import Positive
+from tacit.ranges import PositiveOne
 from tacit.types import Context, Scalar, Vector
 
 
@@ -65,7 +65,7 @@ class DPIADMMProx(AbstractIADMM):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"penalty": 2.0})
     penalty: Penalty = 1.0
-    proximity: Positive = 1.0
+    proximity: PositiveOne = 1.0
     point: Literal["mean", "own"] = eqx.field(static=True, default="mean")
     average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)

@@ -16,7 +16,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import Box, Free
 from tacit.problem.task import Task
-from tacit.ranges import Positive
+from tacit.ranges import PositiveOne
 from tacit.types import Context, Scalar, Vector
 
 
@@ -72,7 +72,7 @@ class DPIADMMTrust(AbstractIADMM):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"penalty": 4.0})
     penalty: Penalty = 1.0
-    radius: Positive = 1.0
+    radius: PositiveOne = 1.0
     trust_region: Literal["as_coded", "printed"] = eqx.field(static=True, default="as_coded")
     norm: Literal["infinity", "euclidean"] = eqx.field(static=True, default="infinity")
     point: Literal["mean", "own"] = eqx.field(static=True, default="mean")

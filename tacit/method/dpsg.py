@@ -14,7 +14,7 @@ from tacit.method._oracle import gradient_query
 from tacit.method._schedule import decayed
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
-from tacit.ranges import NotNegative, Positive
+from tacit.ranges import NotNegativeOne, PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -65,9 +65,9 @@ class DPSG(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Positive
+    step: PositiveOne
     privacy: Privacy = eqx.field(kw_only=True)
-    decay: NotNegative = 0.0
+    decay: NotNegativeOne = 0.0
     average: bool = eqx.field(static=True, default=True)
     proximal: bool = eqx.field(static=True, default=True)
 

@@ -16,7 +16,7 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.task import Task
-from tacit.ranges import Positive
+from tacit.ranges import PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -60,7 +60,7 @@ class EXTRA(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    step: Positive
+    step: PositiveOne
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Corrected:

@@ -18,7 +18,7 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.query import AbstractQuery
 from tacit.privacy.sensitivity import ClippedUpdate, Exact
-from tacit.ranges import Count, NotNegative, Positive
+from tacit.ranges import Count, NotNegativeOne, PositiveOne
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -100,11 +100,11 @@ class FedAvg(AbstractMethod):
     )
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Positive
+    step: PositiveOne
     local_steps: Count = eqx.field(static=True, default=5)
-    proximal: NotNegative = 0.0
-    server_step: Positive = 1.0
-    decay: NotNegative = 0.0
+    proximal: NotNegativeOne = 0.0
+    server_step: PositiveOne = 1.0
+    decay: NotNegativeOne = 0.0
     release: Released = eqx.field(static=True, default="gradients")
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 

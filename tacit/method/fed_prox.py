@@ -11,7 +11,7 @@ import equinox as eqx
 from tacit.method._special_case import AbstractSpecialCase
 from tacit.method.fed_avg import FedAvg, Released
 from tacit.privacy.budget import Privacy
-from tacit.ranges import Count, NotNegative, Positive
+from tacit.ranges import Count, NotNegativeOne, PositiveOne
 from tacit.types import Oracle
 
 
@@ -63,11 +63,11 @@ class FedProx(AbstractSpecialCase):
     )
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Positive
-    proximal: Positive
+    step: PositiveOne
+    proximal: PositiveOne
     local_steps: Count = eqx.field(static=True, default=5)
-    server_step: Positive = 1.0
-    decay: NotNegative = 0.0
+    server_step: PositiveOne = 1.0
+    decay: NotNegativeOne = 0.0
     release: Released = eqx.field(static=True, default="gradients")
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 

@@ -12,7 +12,7 @@ from tacit.method._oracle import combined, gradient_query, send_iterate, send_re
 from tacit.method._schedule import decayed, tail_average
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
-from tacit.ranges import NotNegative, Positive
+from tacit.ranges import NotNegativeOne, PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -57,8 +57,8 @@ class GradientDescent(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Positive
-    decay: NotNegative = 0.0
+    step: PositiveOne
+    decay: NotNegativeOne = 0.0
     average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 

@@ -25,7 +25,7 @@ from tacit.privacy.correlated import PairMasks, PairNoise, Pairs
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
 from tacit.problem.task import Task
-from tacit.ranges import NotNegative, Positive
+from tacit.ranges import NotNegativeOne, PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -114,9 +114,9 @@ class MaskedGossip(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    step: Positive
+    step: PositiveOne
     privacy: Privacy = eqx.field(kw_only=True)
-    decay: NotNegative = 0.0
+    decay: NotNegativeOne = 0.0
     coalition: int = eqx.field(static=True, default=1)
     excess: float = eqx.field(static=True, default=0.1)
     ratio: float | None = eqx.field(static=True, default=None)

@@ -16,7 +16,7 @@ from tacit.method._schedule import decayed, tail_average
 from tacit.method._two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
-from tacit.ranges import Count, NotNegative, Positive
+from tacit.ranges import Count, NotNegativeOne, PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -84,13 +84,13 @@ class ORZO(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.1})
     oracle: ClassVar[Oracle] = Oracle.VALUE
-    step: Positive
+    step: PositiveOne
     directions: Count = eqx.field(static=True, default=10)
-    smoothing: Positive = 0.01
-    decay: NotNegative = 0.5
+    smoothing: PositiveOne = 0.01
+    decay: NotNegativeOne = 0.5
     average: bool = eqx.field(static=True, default=True)
     proximal: bool = eqx.field(static=True, default=False)
-    shortest: Positive = SMALLEST
+    shortest: PositiveOne = SMALLEST
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Centre | Probe:

@@ -19,7 +19,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import Free
 from tacit.problem.task import Task
-from tacit.ranges import Positive
+from tacit.ranges import PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -79,7 +79,7 @@ class OutP(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"penalty": 2.0})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     penalty: Penalty = 1.0
-    proximity: Positive = 1.0
+    proximity: PositiveOne = 1.0
     average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 

@@ -24,7 +24,7 @@ from tacit.privacy.dose import Calibrated
 from tacit.privacy.laws import LAWS, NoiseKind
 from tacit.privacy.mechanism import Mechanism, Release
 from tacit.problem.task import Task
-from tacit.ranges import NotNegative, Number, Numbers, Positive
+from tacit.ranges import NotNegativeOne, Number, Numbers, PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Unit, Vector
 
 
@@ -104,12 +104,12 @@ class PDOP(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Positive
+    step: PositiveOne
     privacy: Privacy = eqx.field(kw_only=True)
     ratio: Number = 0.95
     noise_ratio: Number | None = None
     schedule: Schedule = eqx.field(static=True, default="corrected", converter=_schedule)
-    curvature: NotNegative = 0.0
+    curvature: NotNegativeOne = 0.0
     centred: bool = eqx.field(static=True, default=False)
     domain: Literal["box", "general"] = eqx.field(static=True, default="box")
     one_shot: bool = eqx.field(static=True, default=False)

@@ -27,7 +27,7 @@ from tacit.privacy.whitened import FeatureGram, TransformedGradient
 from tacit.problem.constraint import Free
 from tacit.problem.losses import AbstractScalarLoss
 from tacit.problem.task import Task
-from tacit.ranges import Positive
+from tacit.ranges import PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, Vector
 
 
@@ -99,9 +99,9 @@ class PreconditionedDescent(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Positive = 4.0
-    ridge: Positive = 0.25
-    longest: Positive | None = None
+    step: PositiveOne = 4.0
+    ridge: PositiveOne = 0.25
+    longest: PositiveOne | None = None
     average: bool = eqx.field(static=True, kw_only=True, default=True)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 

@@ -20,7 +20,7 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.task import Task
-from tacit.ranges import Count, NotNegative, Positive
+from tacit.ranges import Count, NotNegativeOne, PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
@@ -93,13 +93,13 @@ class ZOOADMM(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.1})
     oracle: ClassVar[Oracle] = Oracle.VALUE
-    step: Positive
-    penalty: Positive = 1.0
+    step: PositiveOne
+    penalty: PositiveOne = 1.0
     directions: Count = eqx.field(static=True, default=10)
-    smoothing: Positive = 1.0
-    decay: NotNegative = 0.5
+    smoothing: PositiveOne = 1.0
+    decay: NotNegativeOne = 0.5
     average: bool = eqx.field(static=True, default=True)
-    shortest: Positive = SMALLEST
+    shortest: PositiveOne = SMALLEST
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
-from tacit.arguments import checked
+from tacit.arguments import checked, remedy
 from tacit.errors import NetworkError
 
 
@@ -30,6 +30,7 @@ class Mixing(eqx.Module):
     participates: Bool[ArrayLike, " agents"]
 
 
+@remedy("give a network, such as network.ring(4)")
 @checked(NetworkError, own="agents")
 class AbstractNetwork(eqx.Module):
     """A network of agents `0 .. agents - 1`.

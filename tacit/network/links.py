@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Int
 
 from tacit import checks
+from tacit.arguments import remedy
 from tacit.errors import NetworkError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _SHOWN_COMPONENTS = 5
 _SHOWN_AGENTS = 8
 
 
+@remedy("give edges to Graph.from_edges(agents, edges), or a NetworkX graph to Graph.from_networkx")
 @dataclass(frozen=True)
 class Links:
     """The directed links of a graph, sorted by (receiver, sender), without duplicates.

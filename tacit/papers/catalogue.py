@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.papers.gratton2020.paper import PAPER as GRATTON2020
 from tacit.papers.gratton2021.paper import PAPER as GRATTON2021
@@ -17,6 +18,7 @@ PAPERS: Sequence[Paper] = (HUANG2015, NOZARI2016, GRATTON2020, GRATTON2021, RYU2
 """All papers, by year."""
 
 
+@checked(ConfigError)
 def targets(paper: str | None = None) -> list[Target]:
     """All targets, or those of one paper.
 
@@ -41,6 +43,7 @@ def paper_of(name: str) -> Paper:
     return found[0]
 
 
+@checked(ConfigError)
 def find(name: str) -> Target:
     """The target of this name.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tacit._engine.environment import environment
 from tacit._jobs import Store, Told, announced, answers, missing, name_of, run
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.papers.catalogue import PAPERS
 from tacit.papers.target import Paper, Piece, Scale, Target
@@ -18,6 +19,7 @@ PIECES = "pieces"
 """The folder of stored answers within the output folder."""
 
 
+@checked(ConfigError)
 def seconds_left(
     targets: Sequence[Target], output: Path, scale: Scale = Scale.FULL, cores: int = 1
 ) -> float:
@@ -26,6 +28,7 @@ def seconds_left(
     return announced(missing(pieces, Store(output / PIECES)), cores)
 
 
+@checked(ConfigError)
 def reproduce(
     targets: Sequence[Target],
     output: Path,

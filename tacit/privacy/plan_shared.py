@@ -90,6 +90,11 @@ def plan_gossip(
         >>> round(plan.guarantee.worst.epsilon, 3), round(plan.everybody, 3), plan.exposed
         (1.448, 1.448, True)
     """
+    if weights.shape[0] != weights.shape[1]:
+        raise PrivacyError(
+            f"weights has shape {weights.shape}; it must be square, with one row and one column "
+            "per agent"
+        )
     if not large_delta:
         caution.check_delta(delta, len(weights), "agents", "or accept it by name (large_delta)")
     noise = GossipNoise.EVERY_STEP if fresh_noise else GossipNoise.ONCE

@@ -158,7 +158,7 @@ class ConvexCost(AbstractDifferentiable):
         return call_host(ask, x.shape, x, self.agent, vmap_method="expand_dims")
 
 
-@checked(ProblemError, own="build agents regulariser constraint")
+@checked(ProblemError, own="agents regulariser constraint")
 def convex_costs(
     build: Callable[..., Any],
     agents: int,
@@ -201,8 +201,6 @@ def convex_costs(
         (2.0, 1.0)
     """
     agents = checks.whole("agents", agents, 2, ProblemError)
-    if not callable(build) or isinstance(build, type):
-        raise ProblemError(f"build is {checks.shown(build)}; give a function of (x, agent)")
     check_public(regulariser, constraint)
     start = starting_point(x0, np.size(x0), constraint)
     return Problem(

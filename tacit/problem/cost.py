@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float
 
-from tacit import checks
 from tacit.arguments import checked
 from tacit.clipping import clipped
 from tacit.errors import ProblemError
 from tacit.problem.constraint import FREE, AbstractConstraint
+from tacit.problem.jax_function import check_one_number
 from tacit.problem.problem import Problem, check_public, starting_point
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 from tacit.ranges import Listed
@@ -69,7 +69,7 @@ class Cost(AbstractDifferentiable):
         return jax.grad(lambda point: self.losses(point)[0])(jnp.asarray(x))
 
 
-@checked(ProblemError, own="function regulariser constraint")
+@checked(ProblemError, own="regulariser constraint")
 def costs(
     function: Callable[..., Any],
     parameters: Any,
@@ -96,7 +96,8 @@ def costs(
         convex: whether `function` is convex in `x`, as you declare.
 
     Raises:
-        ProblemError: arrays of different lengths, or values that are not finite numbers.
+        ProblemError: arrays of different lengths, values that are not finite numbers, or a
+            function that fails or returns anything but one number.
 
     Example:
         >>> def distance(x, centre):
@@ -105,10 +106,6 @@ def costs(
         >>> problem.value([2.0, 1.0])
         10.0
     """
-    if not callable(function) or isinstance(function, type):
-        raise ProblemError(
-            f"function is {checks.shown(function)}; give a function of (x, parameters) in JAX"
-        )
     check_public(regulariser, constraint)
     leaves, structure = jax.tree.flatten(parameters)
     arrays = [np.asarray(leaf) for leaf in leaves]
@@ -124,7 +121,7 @@ def costs(
     agents = lengths.pop()
     floats = [array.astype(np.float64) if array.dtype.kind == "f" else array for array in arrays]
     start = starting_point(x0, np.size(x0), constraint)
-    return Problem(
+    problem = Problem(
         objectives=Cost(
             normaliser=np.ones(agents),
             function=function,
@@ -140,3 +137,12 @@ def costs(
         constraint=constraint,
         declared=True,
     )
+    own = [jax.ShapeDtypeStruct(array.shape[1:], array.dtype) for array in floats]
+    check_one_number(
+        "the function of the costs",
+        function,
+        "(x, parameters)",
+        start,
+        jax.tree.unflatten(structure, own),
+    )
+    return problem

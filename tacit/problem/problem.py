@@ -136,8 +136,13 @@ class Problem(eqx.Module):
 
         Raises:
             OracleError: a black box that failed.
-            ProblemError: a solver that found no value.
+            ProblemError: another number of parameters, or a solver that found no value.
         """
+        if not checks.numeric(x) or np.shape(x) != (self.dimension,):
+            what = f"has shape {np.shape(x)}" if checks.numeric(x) else f"is {checks.shown(x)}"
+            raise ProblemError(
+                f"x {what}; give one number for each of the {self.dimension} parameters"
+            )
         with jax.enable_x64(True), host_errors():
             point = jnp.asarray(x, dtype=jnp.float64)
             total = computed(lambda: _total(self.objectives, point), self.objectives)
@@ -266,13 +271,22 @@ def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> n
         ProblemError: a shape other than `(dimension,)`, numbers that are not finite, or a point
             outside the constraint set.
     """
+    if isinstance(x0, str | bytes):
+        raise ProblemError(f"x0={checks.shown(x0)} must be a list of numbers, such as x0=[0.0]")
     if x0 is not None:
         checks.real("x0", x0, ProblemError)
     if x0 is None:
         constraint.check(dimension)
         with jax.enable_x64(True):
             return np.asarray(constraint.project(np.zeros(dimension)))
-    start = np.asarray(x0, dtype=np.float64)
+    try:
+        start = np.asarray(x0, dtype=np.float64)
+    except ValueError:
+        raise ProblemError("x0 has rows of different lengths; give a list of numbers") from None
+    if start.ndim != 1:
+        raise ProblemError(
+            f"x0 has shape {start.shape}; it must be a list of finite numbers, one per parameter"
+        )
     if start.shape != (dimension,) or not np.isfinite(start).all():
         raise ProblemError(
             f"x0 has shape {start.shape}; it must be {dimension} finite numbers, one per parameter"

@@ -18,7 +18,8 @@ from tacit.errors import ProblemError
 from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.losses import LOSSES, AbstractLoss, Softmax
+from tacit.problem.jax_function import check_one_number
+from tacit.problem.losses import LOSSES, AbstractLoss, JaxLoss, Softmax
 from tacit.problem.problem import Problem, check_public, declared_normaliser, starting_point
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 from tacit.problem.simulator import AbstractBlackBox, LossBox, boxed
@@ -80,9 +81,9 @@ def empirical_risk(
 
     Raises:
         ProblemError: tables that do not match each other, entries that are not finite numbers,
-            targets that have no meaning for the loss, records beyond declared bounds, an agent
-            without records, fewer than two agents, or a normaliser that is not positive or is given
-            together with a weighting.
+            targets that have no meaning for the loss, a `JaxLoss` that fails or returns anything
+            but one number, records beyond declared bounds, an agent without records, fewer than two
+            agents, or a normaliser that is not positive or is given together with a weighting.
 
     Example:
         >>> from tacit.problem.losses import Squared
@@ -132,6 +133,10 @@ def empirical_risk(
     if intercept and not isinstance(loss, AbstractBlackBox):  # whose parameters are its own
         classes = dimension // len(columns)
         regulariser = regulariser.sparing(range(dimension - classes, dimension))
+    if isinstance(loss, JaxLoss):
+        shapes = ((dimension,), (len(columns),), ())
+        given = [jax.ShapeDtypeStruct(shape, np.float64) for shape in shapes]
+        check_one_number("the function of JaxLoss", loss.function, "(x, row, target)", *given)
     if normaliser is None:
         divisors = _divisors(counts, Weighting(weighting))
     else:
@@ -293,13 +298,21 @@ def names_of(names: Sequence[str] | None, agents: int) -> tuple[str, ...]:
 def _columns(feature_names: Sequence[str] | None, first: Any) -> tuple[str, ...]:
     if feature_names is not None:
         return tuple(str(name) for name in feature_names)
-    shape = np.shape(first)
+    try:
+        shape = np.shape(first)
+    except ValueError:  # rows of different lengths, which `_table` refuses
+        shape = ()
     return tuple(f"feature {index}" for index in range(shape[1] if len(shape) == 2 else 0))
 
 
 def _table(table: Any, columns: tuple[str, ...], name: str) -> np.ndarray:
     array = _unmasked(table, f"{name}: features")
-    if array.ndim != 2 or array.shape[1] != len(columns) or not columns:
+    if array.ndim != 2:
+        raise ProblemError(
+            f"{name}: features have shape {array.shape}; they must be a table with one row per "
+            "record and one column per feature (of a single feature, values.reshape(-1, 1))"
+        )
+    if array.shape[1] != len(columns) or not columns:
         raise ProblemError(
             f"{name}: features have shape {array.shape}; they must be a table with one row per "
             f"record and {len(columns)} columns, like the first agent's or feature_names"
@@ -339,7 +352,10 @@ def _unmasked(values: Any, what: str) -> np.ndarray:
     """As an array, which has no mask: what is masked must not be taken for a value."""
     if np.ma.is_masked(values):
         raise ProblemError(f"{what} hold masked values; fill in or drop missing values first")
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ProblemError(f"{what} are rows of different lengths; give all of them one") from None
 
 
 def _numeric(array: np.ndarray, what: str) -> np.ndarray:

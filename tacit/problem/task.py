@@ -381,7 +381,12 @@ def _table(table: Any, width: int, owner: str) -> np.ndarray:
             f"the table of {owner} is {checks.shown(table)}, which is not a table of numbers; make "
             "it with data.prepare"
         ) from None
-    if values.ndim != 2 or values.shape[1] != width:
+    if values.ndim != 2:
+        raise ProblemError(
+            f"the table of {owner} is {checks.shown(table)}; give one table for each agent, with a "
+            "row per record, as data.prepare makes it"
+        )
+    if values.shape[1] != width:
         raise ProblemError(
             f"the table of {owner} has the shape {values.shape}; the schema makes {width} entries "
             "of a record"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.report.assets import page, write_page
 from tacit.report.canvas import blank, for_page
@@ -105,6 +106,7 @@ class AuditData:
     environment: Mapping[str, Any] = field(default_factory=dict)
 
 
+@checked(ConfigError)
 def write_audit(path: str | os.PathLike[str], data: AuditData) -> Path:
     """Write the page of an audit; an older file at `path` is replaced whole or not at all.
 

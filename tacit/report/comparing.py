@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tacit import checks
+from tacit.errors import ConfigError
 from tacit.report.canvas import blank
 from tacit.report.figures import BLUE, GREY, ORANGE, finish, finite, thin
 
@@ -23,8 +25,11 @@ def calibration_figure(found: Comparison) -> go.Figure:
 
     Args:
         found: comparison of a regression with records.
+
+    Raises:
+        ConfigError: something else.
     """
-    rows = found.calibration().to_dict("records")
+    rows = _compared(found).calibration().to_dict("records")
     ends = [finite(row[name]) for row in rows for name in ("predicted", "lower", "upper")]
     known = [value for value in ends if value is not None]
     low, high = min(known), max(known)
@@ -62,9 +67,10 @@ def roc_figure(found: Comparison) -> go.Figure:
         found: comparison of a binomial regression with records of both kinds.
 
     Raises:
+        ConfigError: something else.
         ProblemError: another family, or records of one kind only.
     """
-    curve = found.roc()
+    curve = _compared(found).roc()
     keep = thin(len(curve))
     figure = blank()
     chance = {"color": GREY, "dash": "dot"}
@@ -80,6 +86,14 @@ def roc_figure(found: Comparison) -> go.Figure:
     figure.update_xaxes(title="rate of false positives", range=[0, 1])
     figure.update_yaxes(title="rate of true positives", range=[0, 1.01])
     return _marked(finish(figure, height=380, legend=True))
+
+
+def _compared(found: Comparison) -> Comparison:
+    """What was given, if it is a comparison; its class is loaded here, with JAX."""
+    from tacit.method.comparison import Comparison
+
+    remedy = "give the result of compare(...) of a fitted model"
+    return checks.instance("found", found, Comparison, remedy, ConfigError)
 
 
 def _marked(figure: go.Figure) -> go.Figure:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ class ReportData:
             )
 
 
+@checked(ConfigError)
 def released_only(data: ReportData) -> ReportData:
     """`data` without anything that was computed from private values and not released.
 

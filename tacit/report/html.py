@@ -10,12 +10,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tacit.arguments import checked
+from tacit.errors import ConfigError
 from tacit.report import words
 from tacit.report.assets import page, write_page
 from tacit.report.data import ReportData, released_only
 from tacit.report.sections import owners, sections
 
 
+@checked(ConfigError)
 def write_report(path: str | os.PathLike[str], data: ReportData) -> Path:
     """Write the page of a run; an older file at `path` is replaced whole or not at all.
 
@@ -32,6 +35,7 @@ def write_report(path: str | os.PathLike[str], data: ReportData) -> Path:
     return write_page(path, render(data))
 
 
+@checked(ConfigError)
 def render(data: ReportData) -> str:
     """The page of a run as HTML.
 

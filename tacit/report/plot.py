@@ -27,6 +27,7 @@ from jaxtyping import Float
 
 from tacit._engine.planning import MeanNoise
 from tacit._engine.result import Result
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.answer import Minimiser
 from tacit.method.coefficients import CoefficientTable
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["coefficients", "convergence", "mean_noise", "network", "spending", "trade_off"]
 
 
+@checked(ConfigError)
 def convergence(result: Result) -> go.Figure:
     """Objective, distance to the reference and disagreement over the rounds, on a log scale.
 
@@ -77,6 +79,7 @@ class Fitted(Protocol):
         ...
 
 
+@checked(ConfigError)
 def coefficients(result: Result | Fitted) -> go.Figure:
     """The answer: a forest plot of a regression, or the coefficients beside those of the reference.
 
@@ -106,6 +109,7 @@ def coefficients(result: Result | Fitted) -> go.Figure:
     return figures.coefficients(rows)
 
 
+@checked(ConfigError)
 def spending(result: Result) -> go.Figure:
     """Epsilon spent up to each round, of the owner that spends most.
 
@@ -124,6 +128,7 @@ def spending(result: Result) -> go.Figure:
     return figures.spending(result.history.rounds, epsilon)
 
 
+@checked(ConfigError)
 def trade_off(results: Sequence[Result], measure: str = "distance") -> go.Figure:
     """Accuracy over epsilon: one point per result, runs without privacy as a level line.
 
@@ -172,18 +177,26 @@ def trade_off(results: Sequence[Result], measure: str = "distance") -> go.Figure
     )
 
 
-def mean_noise(found: MeanNoise) -> go.Figure:
+@checked(ConfigError)
+def mean_noise(found: MeanNoise | None) -> go.Figure:
     """Noise in the mean of all agents' answers: local, under masks, and central.
 
     Args:
         found: result of `tacit.mean_noise`.
 
     Raises:
-        ConfigError: Plotly is not installed.
+        ConfigError: a run that cannot use masks (`None`), or Plotly is not installed.
     """
+    if found is None:
+        raise ConfigError(
+            "found=None: this run cannot use masks, so there is no saving to draw; they need a "
+            "private method that sums the agents' answers, such as GradientDescent over "
+            "network.Coordinator(...)"
+        )
     return masking.ways(found)
 
 
+@checked(ConfigError)
 def network(network: AbstractNetwork, names: Sequence[str] | None = None) -> go.Figure:
     """The agents and the links between them.
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import tacit._engine.planning
 from tacit._engine.planning import Account, MeanNoise
+from tacit.arguments import checked
+from tacit.errors import ConfigError
 from tacit.study.run import Assembled
 
 
+@checked(ConfigError)
 def account(assembled: Assembled, rounds: int | None = None) -> Account:
     """What a run of the study would release, cost and guarantee.
 
@@ -31,6 +34,7 @@ def account(assembled: Assembled, rounds: int | None = None) -> Account:
         )
 
 
+@checked(ConfigError)
 def mean_noise(assembled: Assembled, rounds: int | None = None) -> MeanNoise | None:
     """The saving from masks in a study, actual or possible; `None` where it cannot use them.
 

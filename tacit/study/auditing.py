@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.study.run import Assembled
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from tacit.audit.sequential import Progress
 
 
+@checked(ConfigError)
 def audit(
     assembled: Assembled,
     owner: str | None = None,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit.advise.setting import Setting
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.glm import PrivateGLM
 from tacit.network.base import AbstractNetwork
@@ -56,6 +57,7 @@ class Asked:
     gain: float | None = None
 
 
+@checked(ConfigError)
 def setting(source: Source, asked: Asked = Asked()) -> Setting:
     """The declared dimensions of a study, for `tacit.advise.advise`. No record is read.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.study.draft_text import OPEN, study_text
 from tacit.study.reading import AS_USUAL, Reading, relative
@@ -45,10 +46,11 @@ class Draft:
     like_values: tuple[str, ...] = ()
 
 
+@checked(ConfigError)
 def draft(
-    data: Path,
+    data: str | Path,
     *,
-    folder: Path = Path(),
+    folder: str | Path = ".",
     target: str | None = None,
     site: str | None = None,
     bounds_from_data: bool = False,
@@ -75,6 +77,7 @@ def draft(
     from tacit.data.loaders import load
     from tacit.data.table import check_any
 
+    data = Path(data)
     table = load(data, **reading.options(data))
     check_any(table)
     found, told = reading.settled(table)
@@ -89,7 +92,7 @@ def draft(
     people = {name: by for name, by in people.items() if name not in (chosen, place)}
     text = study_text(
         frame,
-        relative(data, folder),
+        relative(data, Path(folder)),
         target=chosen,
         site=place,
         public=bounds_from_data,

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError, TacitError
 from tacit.study._grammar import locate, toml
 from tacit.study._grammar.explain import explain
@@ -21,6 +22,7 @@ Admit = Callable[[Sequence[Part]], None]
 """Raises if a part of another package must not be imported."""
 
 
+@remedy("give the result of tacit.study.read_study(...)")
 @dataclass(frozen=True)
 class Source:
     """A study file as written.
@@ -99,7 +101,7 @@ class Source:
 
     def _named(self, path: locate.Path, message: str) -> locate.Path:
         """The key or column to which a message refers, if the section has it."""
-        if found := re.match(r"(?:([\w ]+): )?(?:(\w+)=)?", message):
+        if found := re.match(r"(?:([\w ]+): )?(?:(\w+)(?:\[[^\]]*\])*=)?", message):
             table, key = found.groups(default="")
             for named in ((table, key), (key,), (table,)):
                 if (*path, *named) in self.lines:
@@ -114,6 +116,7 @@ class Located(ConfigError):
     """An error that already states its position in the study file."""
 
 
+@checked(ConfigError)
 def read_study(path: str | Path, admit: Admit | None = None) -> Source:
     """Read and check a study file.
 
@@ -138,6 +141,7 @@ def read_study(path: str | Path, admit: Admit | None = None) -> Source:
     return parse_study(text, path.name, path.parent, admit)
 
 
+@checked(ConfigError)
 def parse_study(
     text: str, name: str = "study.toml", folder: str | Path = ".", admit: Admit | None = None
 ) -> Source:

@@ -15,6 +15,7 @@ import tacit._engine.runner
 from tacit._engine.loop import Progress
 from tacit._engine.result import Result
 from tacit._engine.runner import Simulation
+from tacit.arguments import checked, remedy
 from tacit.data.schema import Altered, Feature
 from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod
@@ -36,6 +37,7 @@ PRIVATE, POOLED, BASE = "agreed by the sites", "pooled, no privacy", "base rate"
 """The compared fits; the base rate is the best constant answer to the sites' records."""
 
 
+@remedy("give the result of tacit.study.assemble(...)")
 @dataclass(frozen=True, eq=False)
 class Assembled:
     """Everything that a run needs.
@@ -92,6 +94,7 @@ class Outcome:
         return f"{self.result}\n{self.verdict}"
 
 
+@checked(ConfigError)
 def assemble(source: Source, like: Assembled | None = None) -> Assembled:
     """Build everything that a study describes; nothing runs yet.
 
@@ -160,6 +163,7 @@ def _records(source: Source) -> tuple[Any, ...]:
     return (*data, run.hold_out, run.split_seed, held_out_by(source))
 
 
+@checked(ConfigError)
 def execute(
     assembled: Assembled, *, checkpoint: Path | None = None, progress: Progress | None = None
 ) -> Outcome:

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from tacit._jobs import Piece
+from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantee, Guarantees
 from tacit.problem.scores import scores
@@ -64,6 +65,7 @@ class Cell:
         return self.guarantee.worst
 
 
+@remedy("give the result of tacit.sweep.plan(...)")
 @dataclass(frozen=True, eq=False)
 class Plan:
     """A sweep before it runs.
@@ -101,6 +103,7 @@ class Plan:
         ]
 
 
+@checked(ConfigError)
 def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
     """Check every cell of a sweep, and cut it into chunks; nothing runs yet.
 

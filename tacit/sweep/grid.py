@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
+from tacit.ranges import Count
 from tacit.study._described.catalogue import METHODS, Entry, Protection
 from tacit.study._grammar.explain import descriptions
 from tacit.study.model import Study
@@ -32,6 +34,7 @@ _FIXED = {
 """Keys that a sweep does not vary, and why."""
 
 
+@checked(ConfigError)
 @dataclass(frozen=True)
 class Grid:
     """What a sweep varies around a study: every combination is a cell, run with every seed.
@@ -63,13 +66,11 @@ class Grid:
         [{'graph': 'ring'}, {'graph': 'grid', 'rows': 2}]
     """
 
-    seeds: int | None = None
-    methods: tuple[str, ...] = ()
-    settings: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    seeds: Count | None = None
+    methods: Sequence[str] = ()
+    settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.seeds is not None and self.seeds < 1:
-            raise ConfigError(f"seeds={self.seeds!r} must be at least 1")
         settings = {key: tuple(values) for key, values in self.settings.items()}
         object.__setattr__(self, "methods", tuple(self.methods))
         object.__setattr__(self, "settings", MappingProxyType(settings))
@@ -77,6 +78,10 @@ class Grid:
             method(name)
         _check_values("method", self.methods or ("any",))
         for key, values in settings.items():
+            if not isinstance(key, str):
+                raise ConfigError(
+                    f"settings={{{key!r}: ...}}: a key must be text, such as 'method.step'"
+                )
             if key in _FIXED:
                 raise ConfigError(f"{key} cannot be varied: {_FIXED[key]}; leave it out")
             if "." not in key and key not in SECTIONS:
@@ -120,11 +125,11 @@ class Grid:
                 found.append(({"method": entry.name, **chosen}, document))
         return found
 
-    def _of(self, entry: Entry) -> dict[str, tuple[Any, ...]]:
+    def _of(self, entry: Entry) -> dict[str, Sequence[Any]]:
         """The settings that apply to a method, by their key in its study."""
         keys = {argument.name for argument in entry.parameters}
         known = {*METHODS, *self.methods, entry.name}
-        found: dict[str, tuple[Any, ...]] = {}
+        found: dict[str, Sequence[Any]] = {}
         for key, values in self.settings.items():
             section, _, rest = key.partition(".")
             if section == "privacy" and entry.protection is Protection.NONE:

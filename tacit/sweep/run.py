@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tacit import checks
 from tacit._engine.environment import environment
 from tacit._jobs import Cluster, Piece, Store, Told, answers, name_of, run
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.escape import cell
 from tacit.report.sweep import draw, write_sweep
@@ -117,6 +118,7 @@ class Sweep:
         return crossed_table(self.found, names[0], columns)
 
 
+@checked(ConfigError)
 def sweep(
     source: Source,
     grid: Grid,
@@ -171,6 +173,7 @@ def sweep(
     )
 
 
+@checked(ConfigError)
 def waiting(planned: Plan, output: Path | str) -> list[Piece]:
     """The chunks of a sweep that are not stored yet, in the order of the cells.
 
@@ -184,6 +187,7 @@ def waiting(planned: Plan, output: Path | str) -> list[Piece]:
     return [piece for piece in pieces.values() if store.get(piece) is None]
 
 
+@checked(ConfigError)
 def finish(
     planned: Plan,
     output: Path | str,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.study._grammar import toml
 from tacit.sweep.grid import Grid
@@ -15,6 +16,7 @@ from tacit.sweep.grid import Grid
 _KEYS = ("seeds", "methods", "settings")
 
 
+@checked(ConfigError)
 def read_grid(path: str | Path) -> Grid:
     """Read a grid from a file.
 

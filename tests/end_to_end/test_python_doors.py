@@ -17,9 +17,11 @@ BEGIN = """
 import json, sys
 import networkx as nx
 import numpy as np
+import pandas as pd
 import tacit
-from tacit import method, network, problem
+from tacit import data, method, network, privacy, problem, report, study, sweep
 from tacit.errors import TacitError
+from tacit.study import demo
 from tacit.privacy import Privacy
 rng = np.random.default_rng(0)
 X = [rng.normal(size=(20, 2)) for _ in range(4)]
@@ -27,11 +29,18 @@ Y = [x @ [1.0, -1.0] > 0 for x in X]
 task = problem.empirical_risk(X, Y, problem.Logistic(), problem.L2(0.1))
 ring, dgd, private = network.ring(4), tacit.DGD(step=0.1), Privacy(clip=1.0, epsilon=1.0)
 dpsg = tacit.DPSG(step=0.1, privacy=private)
+frame = pd.DataFrame({"site": list("abcd"), "age": [30, 40, 50, 60], "ill": [0, 1, 0, 1]})
 pure = Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="laplace")
+schema = data.Schema({"age": data.Numeric(0, 120)}, None)
+grid = sweep.Grid(seeds=1)
+source = demo.study()
 pdop = method.PDOP(step=0.1, privacy=pure)
 
 def run(p=task, n=ring, m=dgd, **more):
     return tacit.run(p, n, m, **{"rounds": 2, "seed": 0, **more})
+
+def glm(table=frame, **more):
+    return tacit.glm("ill ~ age", table, family="binomial", **more)
 
 def risk(*more, **others):
     return problem.empirical_risk(X, Y, *more, **others)
@@ -70,7 +79,7 @@ TAKEN = [
     "run(reference=[0.0, 0.0])",
     "problem.black_box_problem(box, 3.0, x0=[0.0])",
     "run(p=risk(problem.Logistic(), names=('a', 'b', 'c', 'd')))",
-    "tacit.DGD(step=np.array([0.1, 0.2]))",
+    "tacit.DGD(step=np.array(0.1))",
     "Privacy(clip=1, epsilon=[1, 2], delta=(1e-6, 1e-6))",
 ]
 
@@ -168,7 +177,25 @@ REFUSED = {
     "problem.black_box_problem(box, True, [0.0])": "agents=True must be a whole number",
     "problem.black_box_problem(box, '3', [0.0])": "agents",
     "problem.black_box_problem(box, 3, None)": "x0",
+    "risk(problem.Squared(), x0=[[0.0, 1.0]])": r"x0 has shape \(1, 2\); it must be a list",
+    "risk(problem.Squared(), x0='00')": "x0='00' must be a list of numbers",
+    "problem.empirical_risk([X[0][:, 0]], Y[:1], problem.Logistic())": "one column per feature",
+    "problem.empirical_risk([[[1, 2], [3]]], [[1, 2]], problem.Squared())": "agent 0: .* lengths",
+    "problem.record_tables([1, 2], schema)": "the table of agent 0 is 1; give one table",
+    "task.value([1.0])": r"x has shape \(1,\); give one number for each of the 2",
+    "task.value('abc')": "x is 'abc'; give one number",
+    "task.value(None)": "x is None; give one number",
+    # functions in JAX
+    "risk(problem.JaxLoss(lambda a: a))": r"raised TypeError .* takes \(x, row, target\)",
+    "risk(problem.JaxLoss(lambda x, a, b: a * b))": r"returned an array of shape \(2,\)",
+    "risk(problem.JaxLoss(lambda x, a, b: 1.0 if x[0] > 0 else 0.0))": "jnp.where",
+    "risk(problem.JaxLoss(lambda x, a, b: np.log(x @ a)))": "use jax.numpy instead of numpy",
+    "risk(problem.JaxLoss(lambda x, a, b: [x[0]]))": "returned a list; it takes",
+    "risk(problem.JaxLoss(lambda x, a, b: 1))": "type int64, which has no slope",
+    "problem.costs(lambda x, p: x - p, np.ones((2, 3)), [0.0, 0.0])": "costs raised TypeError",
+    "problem.costs(lambda x, p: 1 / 0, np.ones((2, 3)), [0.0, 0.0])": "raised ZeroDivisionError",
     # networks
+    "network.Graph(None)": r"links is None; give edges to Graph\.from_edges\(agents, edges\)",
     "network.ring('4')": "agents='4' must be a whole number",
     "network.ring(None)": "agents=None must be a whole number",
     "network.ring(4.5)": "agents=4.5 must be a whole number",
@@ -185,7 +212,9 @@ REFUSED = {
     "tacit.DGD(step=None)": "step=None must be a number",
     "tacit.DGD(step=-1.0)": "step=-1.0 must be a positive",
     "tacit.DGD(step=True)": "step=True must be a number",
-    "tacit.DGD(step=np.array([0.1, -0.1]))": "must be a positive",
+    "tacit.DGD(step=np.array([0.1, 0.2]))": r"step=an array of shape \(2,\) must be one number",
+    "tacit.DGD(step=[0.1] * 4)": "step=a list must be one number",
+    "tacit.DPSG(step=np.ones((4, 1)), privacy=private)": "step=an array of .* must be one number",
     "tacit.DPSG(step=1.0, privacy={})": r"privacy is a dict; write privacy=Privacy\(",
     "tacit.DPSG(step=1.0, privacy=1.0)": "privacy is 1.0; write",
     "tacit.DPSG(step=1.0, privacy=Privacy)": "privacy is the class Privacy",
@@ -196,6 +225,7 @@ REFUSED = {
     "Privacy(clip='1', epsilon=1.0)": "clip='1' must be a number",
     "Privacy(clip=True, epsilon=1.0)": "clip=True must be a number",
     "Privacy(clip=1.0, epsilon='1')": "epsilon='1' must be a number",
+    "Privacy(clip=1.0, epsilon=[1, 'x', 2, 3])": r"epsilon\[1\]='x' must be a number",
     "Privacy(clip=1.0)": "privacy needs epsilon",
     "Privacy(clip=1.0, epsilon=1.0, delta=None)": "delta=None must be a number",
     "Privacy(clip=1.0, epsilon=1.0, relation='record')": "relation='record' must be one of",
@@ -205,6 +235,47 @@ REFUSED = {
     "Privacy(clip=1.0, epsilon=1.0, records_per_person=1.5)": "records_per_person=1.5 must be",
     "Privacy(clip=1.0, epsilon=1.0, masks=2)": r"masks is 2; write masks=Masks\(",
     "Privacy(clip=1.0, epsilon=1.0, clip_norm='l2')": "clip_norm='l2' must be",
+    "privacy.plan_gossip(np.ones((2, 3)), steps=2, noise_multiplier=1.0)": "it must be square",
+    # columns and regressions
+    "data.Numeric('20', '80')": "lower='20' must be a number$",
+    "data.Numeric(mean=1, deviation=0)": "deviation=0 must be positive",
+    "data.columns_of(schema)['age'].cut('18')": r"edges=\['18'\] of column 'age' must be numbers",
+    "glm(missing='ignore')": "missing='ignore' must be 'error' or .* or a number$",
+    "glm(columns={'age': (20, 80)})": r"columns\['age'\] is a tuple; declare each column",
+    "glm({})": "data={} is empty",
+    "glm(pd.DataFrame)": "data is the class DataFrame; give a table",
+    "glm({'a': frame, 'b': None})": r"data\['b'\] is None; give a table",
+    # studies and sweeps
+    "study.parse_study(None)": "text=None must be text",
+    "study.parse_study(b'title = 1')": "text=a bytes must be text",
+    "study.read_study(None)": "path=None must be text or a pathlib.Path",
+    "study.assemble('study.toml')": r"source is 'study.toml'; give the result of .*read_study\(",
+    "study.assemble(source, like=3)": r"like is 3; give the result of tacit.study.assemble\(",
+    "study.account('study.toml')": r"assembled is 'study.toml'; give the result of",
+    "study.execute(source)": r"assembled is a Source; give the result of tacit.study.assemble\(",
+    "study.setting(None)": "source is None; give the result of",
+    "study.draft('visits.csv', target=5)": "target=5 must be text",
+    "study.audit(source, owner=7)": "assembled is a Source",
+    "sweep.Grid(seeds='5')": "seeds='5' must be a whole number",
+    "sweep.Grid(methods='dpsg')": "methods='dpsg' must be a list",
+    "sweep.Grid(settings=None)": "settings=None must be a dict",
+    "sweep.Grid(settings={'privacy.epsilon': 1.0})": r"settings\['privacy.epsilon'\]=1.0 must be a",
+    "sweep.Grid(settings={'network': 'ring'})": r"settings\['network'\]='ring' must be a list",
+    "sweep.Grid(settings={3: [1]})": "a key must be text",
+    "sweep.read_grid(None)": "path=None must be",
+    "sweep.sweep('study.toml', grid, 'out')": "source is 'study.toml'; give the result of",
+    "sweep.sweep(source, {'seeds': 1}, 'out')": r"grid is a dict; write grid=Grid\(",
+    "sweep.sweep(source, grid, 'out', where='all')": r"must be a whole number or Cluster\(",
+    "sweep.sweep(source, grid, None)": "output=None must be",
+    "sweep.Cluster(None)": "address=None must be text",
+    # figures and reports
+    "tacit.plot.convergence(None)": r"result is None; give the result of tacit.run\(",
+    "tacit.plot.convergence([1])": "result is a list; give the result of",
+    "tacit.plot.network(4)": "network is 4; give a network",
+    "tacit.plot.mean_noise(tacit.mean_noise(task, ring, dpsg, rounds=3))": "cannot use masks",
+    "report.render(3)": "data is 3; write data=ReportData",
+    "report.write_report('x.html', None)": "data is None; write data=ReportData",
+    "report.roc_figure(3)": "found is 3; give the result of compare",
 }
 
 

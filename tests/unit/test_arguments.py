@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +18,7 @@ import pytest
 from jaxtyping import Float, Int
 
 from tacit import DPSG, Privacy
-from tacit.arguments import checked, wanted
+from tacit.arguments import check, checked, is_checked, remedy, wanted
 from tacit.errors import ConfigError
 from tacit.ranges import Count, NotNegative, Number, Numbers, One, Positive, Range, Table, Unset
 from tacit.types import Unit
@@ -89,7 +92,9 @@ def test_what_is_asked_for_is_taken(value: Any, hint: Any) -> None:
         (np.zeros(3), Float[np.ndarray, "n d"], "an array of numbers, shape (n d)"),
         (np.zeros(3), Int[np.ndarray, " n"], "an array of whole numbers, shape (n)"),
         ("record", Unit, "one of record, person, agent"),
-        (Path, Path, "a path"),
+        (Path, Path, "a pathlib.Path"),
+        ([], int | float | None, "a number"),
+        ("all", int | Range, "a whole number or Range(...)"),
     ],
 )
 def test_what_is_not_asked_for_is_said(value: Any, hint: Any, asked: str) -> None:
@@ -152,6 +157,75 @@ def test_a_subclass_is_held_to_its_own_annotations() -> None:
     assert _made(3).size == 3
     with pytest.raises(ConfigError, match="size='3' must be a whole number"):
         _made("3")
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "message"),
+    [
+        (["a", 1], Sequence[str], r"x\[1\]=1 must be text"),
+        ([1.0, "b"], Positive, r"x\[1\]='b' must be a number"),
+        ([1.0, -1.0], Positive | None, r"x\[1\]=-1.0 must be a positive finite number"),
+        ([[1.0, 2.0], [1.0, None]], Table, r"x\[1\]\[1\]=None must be a number"),
+        ([[1.0], [1.0, 2.0]], Table, "x=a list must be a number"),
+        ({"a": [1], "b": "ring"}, Mapping[str, Sequence[Any]], r"x\['b'\]='ring' must be a list"),
+        ((1, "b"), tuple[int, float], r"x\[1\]='b' must be a number"),
+        ((1,), tuple[int, float], "x=a tuple must be 2 values"),
+        ([1.5], int | Sequence[int], r"x\[0\]=1.5 must be a whole number"),
+        (np.array([1.0, -1.0]), Positive, r"x=an array of shape \(2,\) must be a positive"),
+    ],
+)
+def test_the_element_that_does_not_fit_is_named(value: Any, hint: Any, message: str) -> None:
+    def asked(x: Any) -> None:
+        return None
+
+    asked.__annotations__["x"] = hint
+    with pytest.raises(ConfigError, match=message):
+        check(asked, [value], {}, ConfigError)
+
+
+def test_of_a_class_that_a_call_makes_the_call_is_named() -> None:
+    @remedy("give the result of made(...)")
+    class Made:
+        pass
+
+    def asked(x: Any) -> None:
+        return None
+
+    asked.__annotations__["x"] = Made
+    for value, shown in (("made", "'made'"), (Made, "the class Made")):
+        with pytest.raises(ConfigError, match=rf"x is {shown}; give the result of made\("):
+            check(asked, [value], {}, ConfigError)
+
+
+UNCHECKED = {
+    "calibration_figure": "loads the class of its argument, and JAX, when it is called",
+    "roc_figure": "as calibration_figure",
+    "gaussian": "the mechanism that it makes is checked",
+    "laplace": "as gaussian",
+    "l2_laplace": "as gaussian",
+    "discrete_gaussian": "called for each release, with what a mechanism was checked for",
+    "discrete_laplace": "as discrete_gaussian",
+    "grid_release": "as discrete_gaussian",
+    "on_grid": "as discrete_gaussian",
+    "sampling_delta": "as discrete_gaussian",
+    "sum_error": "as discrete_gaussian",
+}
+"""Public functions whose arguments are not held to their annotations, and why."""
+
+
+def test_every_public_function_is_held_to_its_annotations() -> None:
+    found: set[str] = set()
+    for page in (Path(__file__).parents[2] / "docs" / "api").glob("*.md"):
+        for name in re.findall(r"automodule:: (\S+)", page.read_text()):
+            module = importlib.import_module(name)
+            parts = {each: getattr(module, each) for each in getattr(module, "__all__", ())}
+            functions = {key: each for key, each in parts.items() if inspect.isfunction(each)}
+            found |= {
+                key
+                for key, each in functions.items()
+                if inspect.signature(each).parameters and not is_checked(each)
+            }
+    assert found == set(UNCHECKED)
 
 
 @pytest.mark.parametrize("values", ["few", pytest.param("all", marks=pytest.mark.slow)])

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tacit.arguments import checked
 from tacit.deploy.agreement.admissible import check_study
 from tacit.deploy.identity.certificates import check_authority
 from tacit.deploy.identity.keys import Card, Keys, check_name, sign, verify
@@ -260,6 +261,7 @@ class Manifest(_Strict):
         return "\n".join(parts) + "\n"
 
 
+@checked(ConfigError)
 def agreed(
     source: Source,
     features: Sequence[str],
@@ -303,6 +305,7 @@ def agreed(
     )
 
 
+@checked(ConfigError)
 def read_manifest(path: Path) -> Manifest:
     """Read and check a manifest.
 

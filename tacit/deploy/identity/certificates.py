@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from tacit.arguments import checked
 from tacit.deploy.files import why, write_bytes, write_secret
 from tacit.errors import ConfigError
 
@@ -39,6 +40,7 @@ def check_days(days: int) -> None:
         raise ConfigError(f"days={days} must be {bound}")
 
 
+@checked(ConfigError)
 def create_authority(folder: Path, name: str, days: int = 10 * DAYS) -> None:
     """Make a consortium's authority in a new folder: `authority.pem` and `authority.crt`.
 

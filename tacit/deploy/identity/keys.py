@@ -27,6 +27,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from tacit.arguments import checked
 from tacit.deploy.files import why, write_text
 from tacit.deploy.identity.certificates import (
     DAYS,
@@ -183,6 +184,7 @@ def check_name(name: str, where: str = "") -> None:
         raise ConfigError(f"{where}name={name!r} cannot be an agent's name: {reason}")
 
 
+@checked(ConfigError)
 def create(
     folder: Path,
     name: str,
@@ -225,6 +227,7 @@ def create(
     return load(folder)
 
 
+@checked(ConfigError)
 def renew(
     folder: Path, authority: Path | None = None, days: int = DAYS, *, identity: bool = False
 ) -> Keys:
@@ -255,6 +258,7 @@ def renew(
     return load(folder)
 
 
+@checked(ConfigError)
 def load(folder: Path) -> Keys:
     """Read an agent's keys.
 

@@ -19,6 +19,7 @@ import numpy as np
 from tacit._engine.agent_step import AgentStep, mixing_of
 from tacit._engine.environment import versions
 from tacit._engine.keys import agent_secret, trial_key
+from tacit.arguments import checked
 from tacit.data.schema import Prepared
 from tacit.deploy.agreement.binding import Binding, digest_of
 from tacit.deploy.agreement.declared import (
@@ -143,6 +144,7 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
     return manifest, keys, number, prepared
 
 
+@checked(ConfigError)
 def run(
     options: Options, stopping: threading.Event | None = None, *, only_check: bool = False
 ) -> Outcome:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit import __version__
+from tacit.arguments import checked
 from tacit.deploy.files import why, write_bytes
 from tacit.deploy.identity.keys import load, sign
 from tacit.deploy.operate.archive import CONTENTS, CONTEXT, FORMAT, SIGNATURE, digests, packed
@@ -48,6 +49,7 @@ PRIVATE = ("round_seconds", "epsilon_of_account")
 """What a member's `result.json` has for its owner alone."""
 
 
+@checked(ConfigError)
 def write_bundle(
     state: Path,
     keys: Path,

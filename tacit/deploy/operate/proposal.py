@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jax
 
+from tacit.arguments import checked
 from tacit.deploy.agreement.declared import (
     Declared,
     check_secure,
@@ -22,6 +23,7 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.study.read import Source
 
 
+@checked(ConfigError)
 def propose(
     source: Source,
     data: Path,
@@ -101,6 +103,7 @@ class Review:
         return owners if above is None else (*owners, (above, None))
 
 
+@checked(ConfigError)
 def review(manifest: Manifest) -> Review:
     """What an owner reviews before signing.
 

@@ -24,6 +24,7 @@ import jax
 import numpy as np
 import pandas as pd
 
+from tacit.arguments import checked
 from tacit.data.partition import Sites
 from tacit.deploy.agreement.binding import folder_of
 from tacit.deploy.agreement.declare import rounded
@@ -92,6 +93,7 @@ class Rehearsal:
             return subprocess.Popen(self.command(number, *more), stdout=file, stderr=file)
 
 
+@checked(ConfigError)
 def prepare(
     source: Source, folder: Path, patience: float = 60.0, silent: str = "stop"
 ) -> Rehearsal:
@@ -240,6 +242,7 @@ def _with(source: Source, key: tuple[str, str], value: int) -> Source:
     return parse_study("".join(rows), source.name, source.folder)
 
 
+@checked(ConfigError)
 def perform(
     rehearsal: Rehearsal,
     more: Sequence[str] = (),

@@ -11,9 +11,11 @@ import numpy as np
 import tacit._engine.planning
 import tacit.report.html
 from tacit._engine.inputs import stops
+from tacit.arguments import checked
 from tacit.deploy.agreement.declared import Declared, counts_are_public
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.operate.finished import Finished, read_finished
+from tacit.errors import ConfigError
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.coefficients import CoefficientTable
 from tacit.privacy.guarantee import Guarantee
@@ -27,6 +29,7 @@ from tacit.study.fitted import MODEL, NAME
 REPORT = "report.html"
 
 
+@checked(ConfigError)
 def write_report(state: Path, run: Declared | None = None) -> Path:
     """Write the report of a finished run into a member's state folder.
 

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tacit.arguments import checked
 from tacit.deploy.files import why
 from tacit.errors import ConfigError
 
 
+@checked(ConfigError)
 def read_status(state: Path) -> dict[str, Any]:
     """The last status that a member wrote (`"format": "tacit-status-1"`): public values only.
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from tacit.arguments import checked
 from tacit.deploy.agreement.manifest import Manifest, Member
 from tacit.deploy.files import write_text
 from tacit.deploy.identity.keys import Card
@@ -24,7 +25,7 @@ from tacit.deploy.operate.signed import (
     read_list,
     strangers,
 )
-from tacit.errors import LedgerDamaged, TacitError
+from tacit.errors import ConfigError, LedgerDamaged, TacitError
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.extract import cost, read_extract
@@ -94,6 +95,7 @@ class Verified:
         write_text(path, self.page)
 
 
+@checked(ConfigError)
 def verify_bundle(
     path: Path,
     *,

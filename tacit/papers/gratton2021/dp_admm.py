@@ -28,7 +28,7 @@ from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
 from tacit.privacy.query import AbstractQuery, own_public
 from tacit.problem.task import Task
-from tacit.ranges import Number, Numbers, Positive
+from tacit.ranges import Number, Numbers, PositiveOne
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -84,8 +84,8 @@ class DPADMMPrinted(AbstractMethod):
     epsilon: Number
     claimed_delta: Number = 1e-3
     gradient_bound: Number = 1.0
-    penalty: Positive = 1.0
-    step: Positive = 1.0
+    penalty: PositiveOne = 1.0
+    step: PositiveOne = 1.0
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:

@@ -35,7 +35,7 @@ from tacit.privacy.laws import LAPLACE, Law
 from tacit.privacy.mechanism import Mechanism, Release
 from tacit.privacy.query import AbstractQuery, own_public
 from tacit.problem.task import Task
-from tacit.ranges import Number, Numbers, Positive
+from tacit.ranges import Number, Numbers, PositiveOne
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -104,11 +104,11 @@ class PDOPPrinted(AbstractMethod):
         {"step": 0.1, "ratio": 0.5, "noise_ratio": 0.8, "epsilon": 1.0, "gradient_bound": 1.0}
     )
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    step: Positive
+    step: PositiveOne
     ratio: Number = eqx.field(kw_only=True)
     noise_ratio: Number = eqx.field(kw_only=True)
-    epsilon: Positive = eqx.field(kw_only=True)
-    gradient_bound: Positive = eqx.field(kw_only=True)
+    epsilon: PositiveOne = eqx.field(kw_only=True)
+    gradient_bound: PositiveOne = eqx.field(kw_only=True)
     stated: Literal["total", "printed"] = eqx.field(static=True, default="total", kw_only=True)
     privacy: Privacy | None = eqx.field(init=False, default=None)
 

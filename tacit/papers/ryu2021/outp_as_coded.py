@@ -26,7 +26,7 @@ from tacit.privacy.laws import GAUSSIAN, Law
 from tacit.privacy.mechanism import Mechanism, Release
 from tacit.privacy.query import AbstractQuery, own_public
 from tacit.problem.task import Task
-from tacit.ranges import Number, Numbers, Positive
+from tacit.ranges import Number, Numbers, PositiveOne
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -96,7 +96,7 @@ class OutPAsCoded(AbstractMethod):
     epsilon: Number
     step_delta: Number = 1e-6
     penalty: Penalty = 1.0
-    proximity: Positive = 1.0
+    proximity: PositiveOne = 1.0
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tacit.arguments import checked
 from tacit.errors import LedgerError, PrivacyError, ReleaseConflict
 from tacit.privacy import accounting
 from tacit.privacy.event import Event
@@ -69,6 +70,7 @@ class Ledger:
         self._thread = writer.thread
 
     @classmethod
+    @checked(LedgerError)
     def create(cls, path: str | Path) -> Ledger:
         """Create a ledger without any budget, and open it.
 
@@ -80,6 +82,7 @@ class Ledger:
         return cls.open(path)
 
     @classmethod
+    @checked(LedgerError)
     def open(cls, path: str | Path, *, at_least: int | Mark | None = None) -> Ledger:
         """Open a ledger for writing; a process that had it open before can no longer commit.
 
@@ -114,6 +117,7 @@ class Ledger:
         with self._thread:
             return self._book.balances()
 
+    @checked(LedgerError)
     def balance(self, owner: str, dataset: str) -> Balance:
         """The balance of one owner and dataset.
 
@@ -126,6 +130,7 @@ class Ledger:
                 raise LedgerError(f"no budget is set for owner {owner!r}, dataset {dataset!r}")
             return account.balance()
 
+    @checked(PrivacyError)
     def set_budget(self, owner: str, dataset: str, *, epsilon: float, delta: float) -> None:
         """Set the budget of a dataset, over all studies.
 
@@ -161,6 +166,7 @@ class Ledger:
         with self._thread, self._writer.usable():
             self._writer.require(at_least)
 
+    @checked(PrivacyError)
     def check(
         self, owner: str, dataset: str, events: Sequence[Event], *, neighbours: str = RECORD
     ) -> None:
@@ -202,6 +208,7 @@ class Ledger:
             text = purpose + b" " + identity.encode()
             return hmac.new(self._writer.secret(), text, "sha256").digest()
 
+    @checked(LedgerError)
     def charge_run(
         self,
         run: str,

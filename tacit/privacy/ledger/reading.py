@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tacit.arguments import checked
+from tacit.errors import LedgerError
 from tacit.escape import cell
 from tacit.privacy.ledger import store
 from tacit.privacy.ledger.book import Balance, Book
@@ -61,6 +63,7 @@ class Statement:
     waiting: int
 
 
+@checked(LedgerError)
 def read(path: str | Path) -> Statement:
     """Read who has spent how much.
 
@@ -79,6 +82,7 @@ def read(path: str | Path) -> Statement:
     return Statement(path, book.ledger, book.created, book.head, time, book.balances(), waiting)
 
 
+@checked(LedgerError)
 def export_json(path: str | Path) -> str:
     """The whole chain as a JSON document that anybody can verify.
 
@@ -94,6 +98,7 @@ def export_json(path: str | Path) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+@checked(LedgerError)
 def export_csv(path: str | Path) -> str:
     """The entries as a table: one line each, or several for a run with several owners or events.
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import LedgerDamaged, LedgerRolledBack
+from tacit.arguments import checked
+from tacit.errors import LedgerDamaged, LedgerError, LedgerRolledBack
 from tacit.privacy.ledger import store
 from tacit.privacy.ledger.book import Account, Balance, Book
 from tacit.privacy.ledger.chain import Entry, Mark, digest
@@ -39,6 +40,7 @@ class Verification:
     balances: tuple[Balance, ...]
 
 
+@checked(LedgerError)
 def verify(path: str | Path, *, at_least: int | Mark | None = None) -> Verification:
     """Check everything about a ledger that can be checked; safe to run beside a writer.
 

@@ -159,7 +159,7 @@ def test_a_polyhedron_just_works_in_a_run() -> None:
         (lambda x, agent: cp.sum(x) + cp.Parameter(name="rate"), r"without a value \(rate\)"),
         (lambda x, agent: cp.sum_squares(cp.Variable(2)), "agent 0 does not depend on x"),
         (lambda x, agent: x[5], "could not be built for 2 parameters: IndexError"),
-        (3.0, "give a function of"),
+        (3.0, "build is 3.0; give a function"),
     ],
 )
 def test_costs_that_are_refused(build: Any, message: str) -> None:
