@@ -44,6 +44,8 @@ class Sweep:
         measure: name of the main measure.
         warnings: caveats about the numbers, in sentences.
         path: directory that holds all files.
+        over: key of the horizontal axis of the page's plot, if it was given.
+        facet: key whose values have a panel each there, if it was given.
     """
 
     plan: Plan
@@ -51,6 +53,8 @@ class Sweep:
     measure: str
     warnings: tuple[str, ...]
     path: Path
+    over: str | None = None
+    facet: str | None = None
 
     def runs(self) -> pd.DataFrame:
         """One row per run: cell, settings, seed and trial, what was measured, and its guarantee."""
@@ -144,8 +148,10 @@ def sweep(
             seconds of work), or a Dask cluster.
         chunk: approximate number of runs that are done and stored at a time; a few seconds' worth
             if `None`.
-        measure: name of the measure that the page plots; chosen from what was measured if `None`.
-        over: key of the horizontal axis of the page's plot, as for `Sweep.plot`.
+        measure: name of the measure that the page plots; if `None`, that of the stored page, or
+            else chosen from what was measured.
+        over: key of the horizontal axis of the page's plot, as for `Sweep.plot`; if over and facet
+            are `None`, those of the stored page.
         facet: key whose values have a panel each there, as for `Sweep.plot`.
         force: whether table and page of another sweep in the directory may be replaced.
         told: progress, in announced seconds.
@@ -207,7 +213,11 @@ def finish(
         raise ConfigError(f"workers={where!r} must be at least 1")
     check_measure(planned, measure)
     check_keys(planned, over, facet)
-    directory.prepare(folder, planned, force=force)
+    stored = directory.prepare(folder, planned, force=force)
+    if measure is None:
+        measure = stored.get("measure")
+    if over is facet is None:
+        over, facet = stored.get("over"), stored.get("facet")
     store = Store(folder / directory.PIECES)
     cores = where if isinstance(where, int) else 0
     patience = _START * cores / (cores - 1) if cores > 1 else 0.0
@@ -217,12 +227,13 @@ def finish(
         Runs.of(cell, answers(pieces, store), planned.seeds)
         for cell, pieces in zip(planned.cells, planned.pieces(), strict=True)
     )
-    ended = Sweep(planned, found, chosen(found, measure), tuple(warnings(planned, found)), folder)
-    directory.guarded(folder, lambda: _write(ended, over, facet))
+    said = tuple(warnings(planned, found))
+    ended = Sweep(planned, found, chosen(found, measure), said, folder, over, facet)
+    directory.guarded(folder, lambda: _write(ended))
     return ended
 
 
-def _write(ended: Sweep, over: str | None, facet: str | None) -> None:
+def _write(ended: Sweep) -> None:
     """Write the files of a sweep, each completely or not at all; `sweep.json` comes last."""
     folder, runs, cells = ended.path, ended.runs(), ended.cells()
     for name, rows in (("results.csv", runs), ("cells.csv", cells)):
@@ -230,14 +241,15 @@ def _write(ended: Sweep, over: str | None, facet: str | None) -> None:
         directory.whole(folder / name, functools.partial(safe.to_csv, index=False))
     # earlier versions wrote these rows as Parquet, too: another copy would grow old
     (folder / "results.parquet").unlink(missing_ok=True)
-    text = ended.to_latex(*measures(ended.found)[:_COLUMNS])
+    named = list(dict.fromkeys([ended.measure, *measures(ended.found)]))
+    text = ended.to_latex(*named[:_COLUMNS])
     directory.whole(folder / "cells.tex", lambda draft: draft.write_text(text, encoding="utf-8"))
     source = ended.plan.source
     directory.whole(
         folder / "study.toml", lambda draft: draft.write_text(source.text, encoding="utf-8")
     )
     directory.write_json(folder / "environment.json", environment())
-    page = sweep_data(ended.plan, ended.found, ended.measure, over, facet)
+    page = sweep_data(ended.plan, ended.found, ended.measure, ended.over, ended.facet)
     write_sweep(folder / "report.html", page)
     directory.write_json(folder / directory.DOCUMENT, document(ended))
 
@@ -251,6 +263,8 @@ def document(ended: Sweep) -> dict[str, Any]:
         "runs": ended.plan.runs,
         "diverged": sum(int((~runs.finished).sum()) for runs in ended.found),
         "measure": ended.measure,
+        "over": ended.over,
+        "facet": ended.facet,
         "warnings": list(ended.warnings),
         "covers": [],
         "cells": [
