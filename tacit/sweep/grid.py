@@ -57,10 +57,10 @@ class Grid:
         >>> [settings for settings, _ in grid.cells(study)]  # doctest: +NORMALIZE_WHITESPACE
         [{'method': 'dpsg', 'privacy.epsilon': 1.0}, {'method': 'dpsg', 'privacy.epsilon': 2.0},
          {'method': 'dgd'}]
-        >>> graphs = ("ring", {"graph": "grid", "rows": 2})
+        >>> graphs = ("ring", {"graph": "grid", "rows": 2, "columns": 2})
         >>> cells = Grid(settings={"network": graphs}).cells(study)
         >>> [document["network"] for _, document in cells]
-        [{'graph': 'ring'}, {'graph': 'grid', 'rows': 2}]
+        [{'graph': 'ring'}, {'graph': 'grid', 'rows': 2, 'columns': 2}]
     """
 
     seeds: int | None = None
