@@ -28,6 +28,7 @@ def identity(plan: Plan) -> dict[str, Any]:
             "seeds": plan.seeds,
             "methods": plan.grid.methods,
             "settings": dict(plan.grid.settings),
+            "cases": [dict(case) for case in plan.grid.cases],
             "records": {name: digest_of(path) for name, path in plan.inputs.items()},
         }
     )
@@ -57,7 +58,8 @@ def prepare(folder: Path, plan: Plan, *, force: bool = False) -> dict[str, Any]:
                 "directory with --output"
             )
         if older is not None:
-            differing = [key for key, value in mine.items() if older.get(key) != value]
+            known = {"cases": [], **older}  # which earlier versions did not have
+            differing = [key for key, value in mine.items() if known.get(key) != value]
             if differing and not force:
                 raise ConfigError(
                     f"output={str(folder)!r} holds another sweep ({_said(differing, older, mine)})"

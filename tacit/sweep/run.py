@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,6 +76,7 @@ class Sweep:
         over: str | None = None,
         facet: str | None = None,
         across: int = 2,
+        names: Mapping[str, str] | None = None,
     ) -> go.Figure:
         """Means with intervals of two standard errors to either side, as a Plotly figure.
 
@@ -85,6 +87,8 @@ class Sweep:
             facet: key whose values have a panel each; if `None`, one panel, or one that thins out
                 many lines.
             across: number of panels side by side, at least 1.
+            names: what to call methods and other values, by the words for them, such as
+                `{"dpsg": "DPSG", "grid (rows 4)": "Grid"}`.
 
         Raises:
             ConfigError: what was not measured, or a key that was not varied; the message lists
@@ -94,31 +98,38 @@ class Sweep:
         check_measures([chosen_measure], measures(self.found))
         check_keys(self.plan, over, facet)
         across = checks.whole("across", across, 1, ConfigError)
-        return draw(sweep_data(self.plan, self.found, chosen_measure, over, facet), across)
+        page = sweep_data(self.plan, self.found, chosen_measure, over, facet, names or {})
+        return draw(page, across)
 
-    def to_latex(self, *measured: str, columns: str | None = None) -> str:
+    def to_latex(
+        self,
+        *measured: str,
+        columns: str | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> str:
         r"""Means and standard errors as a table in LaTeX, for the booktabs package.
 
         Args:
             measured: names of the measures; the main one if none is given.
             columns: key whose values become columns, such as "privacy.epsilon", for one measure; if
                 `None`, there is a row per cell, with the guarantee of a run.
+            names: what to call methods and other values, as for `plot`.
 
         Raises:
             ConfigError: what was not measured, or a key that was not varied; the message lists
                 those that exist.
         """
-        names = list(measured) or [self.measure]
-        check_measures(names, measures(self.found))
+        asked = list(measured) or [self.measure]
+        check_measures(asked, measures(self.found))
         if columns is None:
-            return cells_table(self.found, names)
+            return cells_table(self.found, asked, names or {})
         check_keys(self.plan, columns, None)
-        if len(names) > 1:
+        if len(asked) > 1:
             raise ConfigError(
-                f"columns={columns!r} shows one measure, and {len(names)} are given; make a table "
+                f"columns={columns!r} shows one measure, and {len(asked)} are given; make a table "
                 "of each"
             )
-        return crossed_table(self.found, names[0], columns)
+        return crossed_table(self.found, asked[0], columns, names or {})
 
 
 def sweep(
