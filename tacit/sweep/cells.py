@@ -141,7 +141,10 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
         privacy = source.study.privacy if cell.study.privacy is None else cell.study.privacy
         required = None if privacy is None else privacy.require
         made = _cell(settings, document, cell, like, seeds, required)
-        found.append(replace(made, covered=covered(grid.cases, settings.get(NAME))))
+        stands_for = covered(grid.cases, settings.get(NAME))
+        if NAME in settings and len(grid.methods) < 2:
+            stands_for |= {"method"}
+        found.append(replace(made, covered=stands_for))
     data = source.study.data
     files = {"data": data.path, "labels": data.labels}
     return Plan(
