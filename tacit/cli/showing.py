@@ -9,9 +9,9 @@ from tacit.study._described.catalogue import METHODS
 from tacit.study._described.cost import cost_example
 from tacit.study._described.describe import document, parameter
 from tacit.study._described.traits import HEADINGS, OWN_MASKS, TABLES
-from tacit.study._grammar.arguments import summary
+from tacit.study._grammar.arguments import arguments, summary
 from tacit.study._output.files import jsonable
-from tacit.study.parts import Part, foreign, method, published
+from tacit.study.parts import FAMILIES, Family, Part, foreign, method, published
 
 _OF_OTHERS = ("name", "distribution", "version", "target")
 _ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
@@ -65,6 +65,9 @@ def show_method(name: str, *, json: bool) -> int:
         part = next((each for each in foreign() if each.name == name), published().get(name))
         if part is not None and part.family.word != "method":
             return _show_part(part, json=json)
+        family = None if name in METHODS else next((f for f in FAMILIES[1:] if f.has(name)), None)
+        if part is None and family is not None:
+            return _show_own(family, name, json=json)
         entry = method(name)
         found = document(entry)
         if part is not None:
@@ -98,6 +101,31 @@ def _show_part(part: Part, *, json: bool) -> int:
     say(found["summary"])
     _print_origin(found)
     _print_keys(found)
+    return 0
+
+
+def _show_own(family: Family, name: str, *, json: bool) -> int:
+    """A graph, loss or other part of tacit."""
+    build = family.own(name)
+    table = family.at[0] if len(family.at) == 2 else ".".join(family.at[:-1])
+    found = {
+        "format": "tacit-part-1",
+        "family": family.word,
+        "name": name,
+        "summary": summary(build),
+        "parameters": [
+            parameter(each)
+            for each in arguments(build, leave_out=(*family.leave_out, "agents", "weights"))
+        ],
+    }
+    if json:
+        emit(jsonable(found))
+        return 0
+    say(f"{name}")
+    say(found["summary"])
+    say(f'{family.word.capitalize()} of a study: {family.at[-1]} = "{name}" in [{table}].')
+    if found["parameters"]:
+        _print_keys(found)
     return 0
 
 
@@ -186,5 +214,5 @@ def _print_cost(cost: dict[str, Any]) -> None:
         say(
             f"phase {row['phase']} releases {often}; one {cost['unit']} changes the answer by at "
             f"most {row['sensitivity']:.3g}, and every coordinate gets {row['mechanism']} noise of "
-            f"scale {scale}."
+            f"{'standard deviation' if 'Gaussian' in row['mechanism'] else 'scale'} {scale}."
         )

@@ -189,7 +189,8 @@ class Grid:
                     f"[[cases]] with method = {section!r} and {rest} = ..."
                 )
             if head not in known:
-                raise ConfigError(f"{key}: {whose} has no key {head!r}{_close(head, known)}")
+                have = "have" if len(asked) > 1 else "has"
+                raise ConfigError(f"{key}: {whose} {have} no key {head!r}{_close(head, known)}")
 
 
 def _of_case(case: Mapping[str, Any]) -> tuple[str, ...]:

@@ -156,7 +156,8 @@ def sweep(
         grid: settings that are varied around it.
         output: directory of the sweep; created if it does not exist.
         where: number of processes at a time on this machine, at least 1 (none is started for a few
-            seconds of work), or a Dask cluster.
+            seconds of work), or a Dask cluster. A script that asks for more than 1 must call this
+            below `if __name__ == "__main__":`, since each process imports the script.
         chunk: approximate number of runs that are done and stored at a time; a few seconds' worth
             if `None`.
         measure: name of the measure that the page plots; if `None`, that of the stored page, or
