@@ -334,7 +334,7 @@ def log_ticks(values: Collection[float]) -> dict[str, list[Any]]:
 
     Example:
         >>> log_ticks([0.15, 0.6])["ticktext"], log_ticks([1e-7, 1e-3])["ticktext"][0]
-        (['0.2', '0.3', '0.4', '0.5', '0.6'], '10<sup>-7</sup>')
+        (['0.2', '0.3', '0.4', '0.5'], '10<sup>-7</sup>')
     """
     if not values:
         return {}
