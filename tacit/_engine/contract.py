@@ -262,6 +262,7 @@ class Contract:
             released = mechanism = ""
             sensitivity: float | None = 0.0
             noise_scale: float | None = float(np.max(scales[..., own]))
+            noise_range: tuple[float, float] | None = None
             times = 0
             if phase.release is not None and phase.query is not None:
                 released, mechanism = phase.release.name, phase.release.mechanism.name
@@ -270,6 +271,10 @@ class Contract:
                 times = phase.repeat * next(most)
                 if phase.release.mechanism.own_records:
                     sensitivity = noise_scale = None
+                elif scales.ndim > 1:
+                    run = phase.rounds.of(self.rounds)
+                    first, last = (float(np.max(scales[at, own])) for at in (run[0], run[-1]))
+                    noise_range = (first, last)
             rows.append(
                 ReleaseRow(
                     phase=phase.name,
@@ -280,6 +285,7 @@ class Contract:
                     sensitivity=sensitivity,
                     noise_scale=noise_scale,
                     times=times,
+                    noise_range=noise_range,
                 )
             )
         return tuple(rows)

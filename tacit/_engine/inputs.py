@@ -181,9 +181,10 @@ def check_arguments(
     roles = {phase.sender for phase in phases}
     if (Role.PEER in roles) == network.coordinated:
         needs = (
-            "peers: use a graph such as ring(n)"
+            "peers: use a graph such as ring(n); in a study graph = 'ring'"
             if Role.PEER in roles
-            else "clients: use a Coordinator(n), or between peers ExactSum(graph) in its place"
+            else "clients: use a Coordinator(n), or between peers ExactSum(graph) in its place; in "
+            "a study graph = 'coordinator', or a graph with exact_sum = 'tree'"
         )
         raise NetworkError(f"{type(method).__name__} runs between {needs}")
     _check_oracle(problem, method, phases)

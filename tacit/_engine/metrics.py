@@ -80,7 +80,7 @@ def value_of(name: str, metric: Metric, answers: Float[np.ndarray, "agents p"]) 
     answers.flags.writeable = False
     try:
         value: Any = metric(answers)
-        number = np.asarray(value, dtype=float)
+        number = np.asarray(value)
     except TacitError:
         raise
     except Exception as error:  # any exception of a user's code
@@ -88,7 +88,7 @@ def value_of(name: str, metric: Metric, answers: Float[np.ndarray, "agents p"]) 
             f"metrics[{name!r}] raised {type(error).__name__} ({error}); it is given the answers "
             f"of all agents, here an array of shape {answers.shape}, and returns one number"
         ) from error
-    if number.size != 1:
+    if number.size != 1 or number.dtype.kind not in "biuf":  # None would become NaN
         raise ConfigError(
             f"metrics[{name!r}] returned {checks.shown(value)} for answers of shape "
             f"{answers.shape}; return one number"

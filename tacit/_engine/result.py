@@ -36,9 +36,11 @@ class ReleaseRow:
         mechanism: mechanism that protects it.
         sensitivity: sensitivity of one release, the largest over all owners; `None` if the noise
             scales with the records themselves, and infinite if otherwise unbounded.
-        noise_scale: noise scale of one release, the largest over all owners; `None` if it follows
-            the records.
+        noise_scale: noise scale of one release, the largest over all owners and rounds; `None` if
+            it follows the records.
         times: number of times that an owner releases it, the largest over all owners.
+        noise_range: noise scales of the first and the last release, each the largest over all
+            owners, where the noise changes from round to round; else `None`.
     """
 
     phase: str
@@ -49,13 +51,24 @@ class ReleaseRow:
     sensitivity: float | None
     noise_scale: float | None
     times: int
+    noise_range: tuple[float, float] | None = None
 
     @property
     def noise_multiplier(self) -> float | None:
-        """Noise scale divided by sensitivity; `None` if the noise follows the records."""
+        """Largest noise scale over sensitivity; `None` if the noise follows the records."""
         if self.sensitivity is None or self.noise_scale is None:
             return None
         return self.noise_scale / self.sensitivity if self.sensitivity > 0.0 else 0.0
+
+    @property
+    def scale(self) -> str:
+        """The noise scale in words, with first and last where it changes from round to round."""
+        if self.noise_scale is None:
+            return "follows the records"
+        if self.noise_range is None:
+            return f"{self.noise_scale:.4g}"
+        first, last = self.noise_range
+        return f"{first:.4g} first, {last:.4g} last"
 
 
 @remedy("give the result of tacit.run(...)")

@@ -65,7 +65,8 @@ def _spread(pieces: Sequence[Piece], store: Store, cores: int) -> Iterator[tuple
                 raise RuntimeFailure(
                     f"a process was killed {deaths} times in a row, perhaps because memory ran "
                     "out; what had ended is stored. Run the same command again, with fewer "
-                    "processes (--workers or --cores) if need be."
+                    "processes (--workers or --cores) if need be. A script that starts processes "
+                    "must guard its own start: if __name__ == '__main__': ..."
                 ) from error
 
 

@@ -79,6 +79,7 @@ def _owner(promise: Guarantee, row: ReleaseRow) -> dict[str, Any]:
         "sensitivity": row.sensitivity,
         "noise_multiplier": row.noise_multiplier,
         "noise_scale": row.noise_scale,
+        **({"noise_range": row.noise_range} if row.noise_range else {}),
         "epsilon": promise.epsilon,
         "delta": promise.delta,
         "status": promise.status.value,
@@ -106,6 +107,11 @@ def _tell(found: Account, noise: MeanNoise | None) -> None:
     say(
         "The sensitivity is the most by which the protected unit can change one release; the noise "
         "multiplier is the noise scale divided by it."
+        + (
+            " Where the noise changes from round to round, it is that of the largest scale."
+            if any(row.noise_range for _, row in _releases(found))
+            else ""
+        )
     )
     if worst.min_cohort:
         say(f"Adversary: {adversary(worst)}")
@@ -134,7 +140,7 @@ def _cells(promise: Guarantee, row: ReleaseRow) -> list[str]:
             rounded_up(row.sensitivity),
             row.mechanism,
             f"{row.noise_multiplier:.4g}",
-            f"{row.noise_scale:.4g}",
+            row.scale,
         ]
     else:
         sizes = ["-", "none", "-", "-"]

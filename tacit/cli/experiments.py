@@ -13,7 +13,7 @@ SWEEP_EPILOG = """\b
 Examples:
   tacit sweep study.toml --seeds 100 --epsilon 0.5,1,2
   tacit sweep study.toml --seeds 100 --method dpsg,pdop,dgd --set method.step=0.1,0.3
-  tacit sweep study.toml --set 'network=ring,{graph="grid",rows=2}' --facet network
+  tacit sweep study.toml --set 'network=ring,{graph="grid",rows=2,columns=2}' --facet network
   tacit sweep study.toml --grid grid.toml
   tacit sweep study.toml --seeds 1000 --cluster tls://head:8786 \\
       --tls-ca ca.pem --tls-cert me.pem --tls-key me.key

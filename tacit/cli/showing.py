@@ -6,11 +6,12 @@ from typing import Any
 
 from tacit.cli.console import emit, guarded, say, table
 from tacit.study._described.catalogue import METHODS
-from tacit.study._described.describe import cost_example, document, parameter
+from tacit.study._described.cost import cost_example
+from tacit.study._described.describe import document, parameter
 from tacit.study._described.traits import HEADINGS, OWN_MASKS, TABLES
-from tacit.study._grammar.arguments import summary
+from tacit.study._grammar.arguments import arguments, summary
 from tacit.study._output.files import jsonable
-from tacit.study.parts import Part, foreign, method, published
+from tacit.study.parts import FAMILIES, Family, Part, foreign, method, published
 
 _OF_OTHERS = ("name", "distribution", "version", "target")
 _ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
@@ -64,11 +65,15 @@ def show_method(name: str, *, json: bool) -> int:
         part = next((each for each in foreign() if each.name == name), published().get(name))
         if part is not None and part.family.word != "method":
             return _show_part(part, json=json)
-        found = document(method(name))
+        family = None if name in METHODS else next((f for f in FAMILIES[1:] if f.has(name)), None)
+        if part is None and family is not None:
+            return _show_own(family, name, json=json)
+        entry = method(name)
+        found = document(entry)
         if part is not None:
             found["part"] = _of(part)
-        if found["privacy"] != "none" and found["oracle"] != "rows":
-            found["cost_example"] = cost_example()
+        if (cost := cost_example(entry)) is not None:
+            found["cost_example"] = cost
         if json:
             emit(jsonable(found))
         else:
@@ -96,6 +101,31 @@ def _show_part(part: Part, *, json: bool) -> int:
     say(found["summary"])
     _print_origin(found)
     _print_keys(found)
+    return 0
+
+
+def _show_own(family: Family, name: str, *, json: bool) -> int:
+    """A graph, loss or other part of tacit."""
+    build = family.own(name)
+    table = family.at[0] if len(family.at) == 2 else ".".join(family.at[:-1])
+    found = {
+        "format": "tacit-part-1",
+        "family": family.word,
+        "name": name,
+        "summary": summary(build),
+        "parameters": [
+            parameter(each)
+            for each in arguments(build, leave_out=(*family.leave_out, "agents", "weights"))
+        ],
+    }
+    if json:
+        emit(jsonable(found))
+        return 0
+    say(f"{name}")
+    say(found["summary"])
+    say(f'{family.word.capitalize()} of a study: {family.at[-1]} = "{name}" in [{table}].')
+    if found["parameters"]:
+        _print_keys(found)
     return 0
 
 
@@ -160,16 +190,29 @@ def _print(found: dict[str, Any]) -> None:
     )
     for row in found["phases"]:
         if row["evaluations_in_10_dimensions"] and found["oracle"] != "rows":
+            each = ", once," if row["once"] else " and round"
             say(
                 f"Phase {row['phase']} evaluates {row['evaluations_in_10_dimensions']:,} "
-                f"{_ORACLES[found['oracle']]} per record and round in 10 dimensions."
+                f"{_ORACLES[found['oracle']]} per record{each} in 10 dimensions."
             )
     if "cost_example" in found:
-        cost = found["cost_example"]
-        say(
-            "The cost of privacy, for example: with 2,000 records per site, 100 rounds, clip 1, "
-            "epsilon = 1 and delta = 1e-6, one record changes an answer by at most "
-            f"{cost['sensitivity']:g}, and noise of standard deviation "
-            f"{cost['noise_scale']:.3g} is added to every coordinate."
-        )
+        _print_cost(found["cost_example"])
     _print_keys(found)
+
+
+def _print_cost(cost: dict[str, Any]) -> None:
+    say(
+        f"The cost of privacy, for example: with {cost['sites']} sites of {cost['records']:,} "
+        f"records, {cost['rounds']} rounds, clip {cost['clip']:g}, epsilon = "
+        f"{cost['epsilon']:.3g} and delta = {cost['delta']:.3g},"
+    )
+    for row in cost["releases"]:
+        often = "once" if row["times"] == 1 else f"{row['times']} times"
+        scale = f"{row['noise_scale']:.3g}"
+        if row["first"] is not None:
+            scale = f"{row['first']:.3g} in the first round to {row['last']:.3g} in the last"
+        say(
+            f"phase {row['phase']} releases {often}; one {cost['unit']} changes the answer by at "
+            f"most {row['sensitivity']:.3g}, and every coordinate gets {row['mechanism']} noise of "
+            f"{'standard deviation' if 'Gaussian' in row['mechanism'] else 'scale'} {scale}."
+        )

@@ -130,7 +130,7 @@ def _grid(asked: Asked) -> Grid:
         settings[key] = (*settings.get(key, ()), *values)
     methods = tuple(name for text in asked.methods for name in split(text))
     seeds = base.seeds if asked.seeds is None else asked.seeds
-    return Grid(seeds, methods or base.methods, {**base.settings, **settings})
+    return Grid(seeds, methods or base.methods, {**base.settings, **settings}, base.cases)
 
 
 def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: bool) -> None:
@@ -183,7 +183,7 @@ def _tell(ended: Sweep) -> None:
     from tacit.report.canvas import without_figures
     from tacit.report.tables import number
     from tacit.sweep.sections import shown
-    from tacit.sweep.table import in_words, settings, spent
+    from tacit.sweep.table import in_words, precise, settings, spent
     from tacit.sweep.words import headings, status
 
     keys = settings(ended.found)
@@ -196,7 +196,7 @@ def _tell(ended: Sweep) -> None:
                 *(number(shown(runs.cell.settings.get(key))) for key in keys),
                 rounded_up(spent(worst)),
                 status(worst.status),
-                number(mean),
+                precise(mean, error) or number(mean),
                 number(error),
                 f"{runs.finished.sum()} of {len(runs.finished)}",
             ]
@@ -205,7 +205,7 @@ def _tell(ended: Sweep) -> None:
     table([*named, "Epsilon", "Guarantee per run", "Mean", "Standard error", "Finished"], rows)
     if len(ended.found) > _SHOWN:
         say(f"{len(ended.found) - _SHOWN} more cells: {ended.path / 'cells.csv'}.")
-    say(f"Metric: {in_words(ended.measure)}.")
+    say(f"Metric: {in_words(ended.measure)} ({ended.measure}).")
     say()
     for sentence in ended.warnings:
         say(sentence)

@@ -69,8 +69,10 @@ class FunctionalPerturbation(AbstractMethod):
     a whole cost. Iterates stay in the box of the basis, to which the constraint is added.
 
     Args:
-        inner: the method to run, without a budget of its own, such as `EXTRA(step=0.1)`.
-        basis: `LegendreBasis` (at most 3 parameters) or `QuadraticBasis`, on the box.
+        inner: the method to run, without a budget of its own, such as `EXTRA(step=0.1)`; in a study
+            `{ name = "extra", step = 0.1 }`.
+        basis: `LegendreBasis` (at most 3 parameters) or `QuadraticBasis`, on the box; in a study
+            `{ kind = "quadratic", lower = [-1, -1], upper = [1, 1] }`, or "legendre".
         bounds: bounds that every private cost, divided by its normaliser, satisfies, or `None`.
         p: exponent of the noise, at least 0 (the paper: 1/2 < p < q - 1/2); may differ by agent.
         centre: public coefficients without the constant, shape `(m - 1,)`, around which records are
@@ -233,10 +235,15 @@ class FunctionalPerturbation(AbstractMethod):
 
 
 def _check_budget(privacy: Privacy) -> None:
-    if privacy.noise is not NoiseKind.LAPLACE or privacy.clip_norm not in (None, 1):
+    if privacy.noise is not NoiseKind.LAPLACE:
         raise PrivacyError(
-            f"noise={privacy.noise.value!r} with clip_norm={privacy.clip_norm!r}: functional "
-            "perturbation is made for noise='laplace' and a clip in the l1 norm"
+            f"noise={privacy.noise.value!r}: functional perturbation is made for noise='laplace', "
+            "which needs no delta (delta = 0)"
+        )
+    if privacy.clip_norm not in (None, 1):
+        raise PrivacyError(
+            f"clip_norm={privacy.clip_norm!r}: functional perturbation clips in the l1 norm; leave "
+            "clip_norm out"
         )
     if privacy.sampling < 1.0:
         raise PrivacyError(

@@ -79,7 +79,9 @@ def convergence(rounds: Column, columns: Mapping[str, Column], colours: Sequence
             marker={"symbol": SYMBOLS[index % 5], "size": 6},
             hovertemplate="round %{x}<br>%{y:.3g}<extra>" + plain(label) + "</extra>",
         )
-    figure.update_yaxes(type="log", exponentformat="e", dtick=_ticks(columns.values()))
+    values = [v for column in columns.values() for v in map(positive, column) if v is not None]
+    figure.update_yaxes({"type": "log", **log_ticks(values)})
+    figure.update_yaxes(title_text="" if len(columns) > 1 else plain(next(iter(columns), "")))
     figure.update_xaxes(title="round")
     return finish(figure, height=320, legend=len(columns) > 1)
 
@@ -324,13 +326,42 @@ def positive(value: Any) -> float | None:
     return value if value is not None and value > 0 else None
 
 
-def _ticks(columns: Collection[Column]) -> str | int | None:
-    """Ticks of a log axis: powers of ten if there are a few, otherwise 2 and 5 in between."""
-    values = [v for column in columns for v in map(positive, column) if v is not None]
-    span = math.log10(max(values)) - math.log10(min(values)) if values else 0.0
-    if span == 0.0 or span >= 2.0:
-        return max(1, math.ceil(span / 6))
-    return "D2" if span >= 0.7 else None
+def log_ticks(values: Collection[float]) -> dict[str, list[Any]]:
+    """Ticks of a log axis, written out: powers of ten, or as many digits between as are needed.
+
+    Args:
+        values: what is drawn, positive.
+
+    Example:
+        >>> log_ticks([0.15, 0.6])["ticktext"], log_ticks([1e-7, 1e-3])["ticktext"][0]
+        (['0.2', '0.3', '0.4', '0.5'], '10<sup>-7</sup>')
+    """
+    if not values:
+        return {}
+    low, high = math.log10(min(values)), math.log10(max(values))
+    low, high = low - 0.06 * (high - low), high + 0.06 * (high - low)  # as far as an axis reaches
+    first, last, step = math.floor(low), math.ceil(high), max(1, math.ceil((high - low) / 6))
+    tenths, hundredths = (tuple(i / n for i in range(n, 10 * n)) for n in (10, 100))
+    found: list[float] = []
+    for digits in ((1,), (1, 2, 5), (1, 2, 3, 4, 5, 6, 8), tenths, hundredths):
+        powers = range(first - first % step, last + 1, step)
+        found = [digit * 10.0**power for power in powers for digit in digits]
+        found = [each for each in found if low - 1e-9 <= math.log10(each) <= high + 1e-9]
+        if len(found) >= 3:
+            break
+    kept: list[float] = []
+    for each in found:  # those too near to the one before would be printed over each other
+        if not kept or math.log10(each / kept[-1]) >= 0.12 * (high - low):
+            kept.append(each)
+    return {"tickvals": kept, "ticktext": [_power(each) for each in kept]}
+
+
+def _power(value: float) -> str:
+    if 1e-3 <= value < 1e5:
+        return f"{value:.4g}"
+    digits, _, power = f"{value:.2e}".partition("e")
+    front = "" if float(digits) == 1.0 else f"{float(digits):g}\N{MULTIPLICATION SIGN}"
+    return f"{front}10<sup>{int(power)}</sup>"
 
 
 def _shorten(text: str, most: int) -> str:

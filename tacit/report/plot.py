@@ -19,12 +19,13 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from jaxtyping import Float
 
+from tacit import checks
 from tacit._engine.planning import MeanNoise
 from tacit._engine.result import Result
 from tacit.arguments import checked
@@ -55,6 +56,11 @@ def convergence(result: Result) -> go.Figure:
     Raises:
         ConfigError: nothing to draw on a log scale, or Plotly is not installed.
     """
+    if not isinstance(result, Result):
+        raise ConfigError(
+            f"result is {checks.shown(result)}; give one result of tacit.run, and compare several "
+            "by tacit.plot.trade_off"
+        )
     measured = result.history.measured
     found = {
         heading(name): np.median(measured[name][:, _kept(result)], axis=1)
@@ -128,36 +134,36 @@ def spending(result: Result) -> go.Figure:
     return figures.spending(result.history.rounds, epsilon)
 
 
-@checked(ConfigError)
-def trade_off(results: Sequence[Result], measure: str = "distance") -> go.Figure:
-    """Accuracy over epsilon: one point per result, runs without privacy as a level line.
+@checked(ConfigError, own="results")
+def trade_off(
+    results: Result | Sequence[Result] | Mapping[str, Sequence[Result]], measure: str = "distance"
+) -> go.Figure:
+    """Accuracy over epsilon: one point per result, runs without privacy as level lines.
 
     Bars are two standard errors over the trials to either side.
 
     Args:
-        results: results of one problem with different budgets, at least one.
+        results: results of one problem and method with different budgets; to compare methods, a
+            mapping from a name for each line to its results.
         measure: column of the history that is drawn at the end of each run: "distance" to the
             reference, "objective" or "consensus".
 
     Raises:
-        ConfigError: no result, a measure that one of them lacks, all trials of a result diverged,
-            or Plotly is not installed.
+        ConfigError: no result, results of several methods without names, two of one epsilon in a
+            line, a measure that one of them lacks, all trials of a result diverged, or Plotly is
+            not installed.
     """
-    if not results:
-        raise ConfigError("results=[] is empty; give the results of several budgets")
-    private: list[tuple[float, float, float]] = []
+    lines = _lines(results)
     series: list[sweep.Series] = []
-    for result in results:
-        mean, error = _end(result, measure)
-        epsilon = float(result.guarantee.worst.epsilon)
-        if np.isfinite(epsilon):
-            private.append((epsilon, mean, error))
-        else:
-            series.append(sweep.Series("without privacy", [None], [mean], [error], level=True))
-    if private:
-        x, y, error = zip(*sorted(private), strict=True)
-        series.insert(0, sweep.Series("private", x, y, error))
-    else:
+    for name, members in lines.items():
+        ends = [(float(each.guarantee.worst.epsilon), *_end(each, measure)) for each in members]
+        if private := sorted(end for end in ends if np.isfinite(end[0])):
+            x, y, error = zip(*private, strict=True)
+            series.append(sweep.Series(name or "private", x, y, error))
+        for _, mean, error in (end for end in ends if not np.isfinite(end[0])):
+            alone = f"{name}, without privacy" if name and private else name or "without privacy"
+            series.append(sweep.Series(alone, [None], [mean], [error], level=True))
+    if all(each.level for each in series):
         raise ConfigError("none of the results is private; give results with finite epsilons")
     return sweep.draw(
         sweep.SweepData(
@@ -175,6 +181,40 @@ def trade_off(results: Sequence[Result], measure: str = "distance") -> go.Figure
             environment={},
         )
     )
+
+
+def _lines(results: object) -> dict[str, list[Result]]:
+    """Results by the name of their line; one line without a name if there is no mapping."""
+    given = {"": [results] if isinstance(results, Result) else results}
+    if isinstance(results, Mapping):
+        given = {
+            str(name): [each] if isinstance(each, Result) else each
+            for name, each in results.items()
+        }
+    for name, members in given.items():
+        at = f"results[{name!r}]" if name else "results"
+        if not isinstance(members, Sequence) or any(not isinstance(r, Result) for r in members):
+            raise ConfigError(
+                f"{at} is {checks.shown(members)}; give a list of results of tacit.run, or a "
+                "mapping from names to such lists"
+            )
+        if not members:
+            raise ConfigError(f"{at}=[] is empty; give the results of several budgets")
+        private = [each for each in members if np.isfinite(each.guarantee.worst.epsilon)]
+        kinds = {
+            (each.papers, tuple((row.phase, row.mechanism) for row in each.releases))
+            for each in private
+        }
+        epsilons = [f"{each.guarantee.worst.epsilon:.3g}" for each in private]
+        if len(kinds) > 1 or len(set(epsilons)) < len(epsilons):
+            what = "are of several methods" if len(kinds) > 1 else "have one epsilon twice"
+            raise ConfigError(
+                f"{at} {what} and would be joined to one line; give each line a name, such as "
+                "{'DPSG': [...], 'PDOP': [...]}"
+            )
+    if not given:
+        raise ConfigError("results={} is empty; give the results of several budgets")
+    return {name: list(members) for name, members in given.items()}  # pyright: ignore
 
 
 @checked(ConfigError)

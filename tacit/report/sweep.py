@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 from tacit.report.assets import page, write_page
 from tacit.report.canvas import blank, for_page
 from tacit.report.data import Row
-from tacit.report.figures import DASHES, SYMBOLS, finish, finite, plain
+from tacit.report.figures import (
+    DASHES,
+    SYMBOLS,
+    finish,
+    finite,
+    log_ticks,
+    plain,
+    positive,
+)
 from tacit.report.reproduction import COLOURS
 from tacit.report.tables import number, table
 
@@ -21,6 +31,9 @@ if TYPE_CHECKING:
 
 HEIGHT, PANEL = 380, 250
 """Height of a figure with one panel, and of each of several, in pixels."""
+
+NARROW = 32
+"""Maximum number of letters in a line of a legend or heading, so that a phone has room for it."""
 
 NAMED = 12
 """Maximum number of lines described in words beside the figure; all are drawn."""
@@ -123,8 +136,9 @@ def write_sweep(path: str | os.PathLike[str], data: SweepData) -> Path:
 def height(data: SweepData, across: int = 1) -> int:
     """Height of the figure in pixels, with room for its legend."""
     rows = math.ceil(len(data.facets) / across)
-    wide = sum(7 * len(name) + 60 for name in data.names)
-    return (HEIGHT if rows == 1 else PANEL * rows) + 20 * (wide // (420 * across))
+    wide = sum(7 * min(len(name), NARROW) + 60 for name in data.names)
+    more = sum(_wrapped(name, NARROW).count("<br>") for name in data.names)
+    return (HEIGHT if rows == 1 else PANEL * rows) + 20 * (wide // (420 * across) + more)
 
 
 def draw(data: SweepData, across: int = 1) -> go.Figure:
@@ -142,7 +156,7 @@ def draw(data: SweepData, across: int = 1) -> go.Figure:
         cols=across,
         shared_xaxes=True,
         shared_yaxes=True,
-        subplot_titles=[plain(facet) for facet in facets] if facets != [""] else None,
+        subplot_titles=[_wrapped(facet, NARROW) for facet in facets] if facets != [""] else None,
         vertical_spacing=min(0.3 / rows, 50 / tall),
         horizontal_spacing=0.03,
     )
@@ -164,15 +178,19 @@ def draw(data: SweepData, across: int = 1) -> go.Figure:
         figure.update_yaxes(matches="y")
         figure.update_layout(xaxis_matches=None, yaxis_matches=None)  # which all others match
     figure.update_annotations(font_size=13)
-    figure.update_xaxes(title=plain(data.axis), row=rows)
-    figure.update_yaxes(title=plain(data.measure), col=1)
+    for index in range(len(facets) - across, len(facets)):  # the lowest panel of each column
+        row, column = index // across + 1, index % across + 1
+        figure.update_xaxes(title_text=plain(data.axis), showticklabels=True, row=row, col=column)
+    room = tall - 140 if rows == 1 else (tall - 100) / rows - 40
+    figure.update_yaxes(title_text=_wrapped(data.measure, int(room / 7)), col=1)
     if _logarithmic(data):
-        figure.update_yaxes(type="log", exponentformat="power")
+        drawn = [v for each in data.series for v in map(positive, each.y) if v is not None]
+        figure.update_yaxes({"type": "log", **log_ticks(drawn)})
     if not numbers:  # beside each other at a place, with names that may have to be turned
         figure.update_layout(scattermode="group", scattergap=0.6)
         figure.update_xaxes(tickangle=None, categoryorder="array", categoryarray=places)
-    elif data.axis and _spread(places):
-        figure.update_xaxes(type="log", tickvals=sorted(places), ticktext=_ticks(places))
+    elif data.axis and places:
+        figure.update_xaxes(_ticks(places))
     if legend and len(facets) > 1:  # above the headings of the panels
         figure.update_layout(legend_y=1 + 26 / tall)
     return figure
@@ -182,7 +200,7 @@ def _look(name: str, index: int) -> dict[str, Any]:
     """Colour, dash and marker of a line, different for the first sixty."""
     colour = COLOURS[index % len(COLOURS)]
     return {
-        "name": plain(name),
+        "name": _wrapped(name, NARROW),
         "legendgroup": plain(name),
         "offsetgroup": plain(name),
         "hovertemplate": f"%{{x}}<br>%{{y:.4g}}<extra>{plain(name)}</extra>",
@@ -260,5 +278,27 @@ def _spread(values: Sequence[float]) -> bool:
     return min(values) > 0 and math.log10(max(values) / min(values)) >= 1.0
 
 
-def _ticks(places: Sequence[float]) -> list[str]:
-    return [number(place) for place in sorted(places)]
+def _ticks(places: Sequence[float]) -> dict[str, Any]:
+    """An axis with a tick at each place, on a log scale where that spaces them more evenly."""
+    there = sorted(places)
+    logarithmic = there[0] > 0 and (
+        _spread(there) or _unevenness([math.log(x) for x in there]) < 0.99 * _unevenness(there)
+    )
+    along = [math.log(x) for x in there] if logarithmic else list(map(float, there))
+    kept: list[int] = []
+    for index, at in enumerate(along):  # those too near to the one before have no room
+        if not kept or at - along[kept[-1]] >= 0.07 * (along[-1] - along[0]):
+            kept.append(index)
+    ticks = {"tickvals": [there[i] for i in kept], "ticktext": [number(there[i]) for i in kept]}
+    return ticks | ({"type": "log"} if logarithmic else {})
+
+
+def _wrapped(text: str, letters: int) -> str:
+    """Text in lines of at most so many letters, as Plotly shows it."""
+    return "<br>".join(map(plain, textwrap.wrap(text, letters)))
+
+
+def _unevenness(places: Sequence[float]) -> float:
+    """The widest gap between neighbours over the narrowest."""
+    gaps = [after - before for before, after in itertools.pairwise(places)]
+    return max(gaps) / min(gaps) if len(gaps) > 1 else 1.0

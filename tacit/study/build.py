@@ -198,12 +198,7 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
             target, design = parse_formula(model.formula, columns)
             weights = None if model.weights is None else declared_column(columns, model.weights)
         values |= {"target": target, "design": design, "family": model.family, "weights": weights}
-        with source.section("model"):
-            try:
-                return entry.build(**values)
-            except PrivacyError:
-                with source.section("privacy"):
-                    raise
+        return _built(source, entry, values, ("model",))
     return _method(source, entry, values, names, ("method",))
 
 
@@ -248,8 +243,19 @@ def _method(
         if key in values:
             with source.section(*at, key):
                 values[key] = _by_site(key, values[key], names)
+    return _built(source, entry, values, at)
+
+
+def _built(
+    source: Source, entry: Entry, values: dict[str, Any], at: tuple[str, ...]
+) -> AbstractMethod:
+    """The method; what it refuses of a budget stands in [privacy]."""
     with source.section(*at):
-        return entry.build(**values)
+        try:
+            return entry.build(**values)
+        except PrivacyError:
+            with source.section("privacy" if values.get("privacy") else at[0]):
+                raise
 
 
 def build_privacy(source: Source, names: Sequence[str]) -> Privacy | None:

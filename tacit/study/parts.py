@@ -66,7 +66,16 @@ class Family:
 
     def takes(self, name: str) -> bool:
         """Whether a name is tacit's own."""
-        return name in self.besides or name in resolve_name(self.names)
+        return name in self.besides or self.has(name)
+
+    def has(self, name: str) -> bool:
+        """Whether one of tacit's own parts has this name."""
+        return name in resolve_name(self.names)
+
+    def own(self, name: str) -> Any:
+        """The class or function of one of tacit's own parts."""
+        found = resolve_name(self.names)[name]
+        return getattr(found, "build", found)
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -372,6 +381,10 @@ def method(name: str) -> Entry:
         return Entry(others[name].build)
     published()  # reports missing ones caused by stale metadata
     known = [*METHODS, *others]
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+    # a family of methods before a name that is spelt alike: another paper's method
+    close = [each for each in known if each.startswith(f"{name}-") and "published" not in each]
+    close = close or difflib.get_close_matches(name, known, 1)
+    hint = f"there are {', '.join(known)}"
+    if close:
+        hint = f"did you mean {' or '.join(map(repr, close))}?"
     raise ConfigError(f"method {name!r} is unknown; {hint}")

@@ -6,7 +6,7 @@ import copy
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -21,6 +21,7 @@ from tacit.study import account
 from tacit.study.parts import installed
 from tacit.study.read import Source, check_document
 from tacit.study.run import Assembled, assemble
+from tacit.sweep.cases import NAME, covered
 from tacit.sweep.chunk import chunk
 from tacit.sweep.grid import Grid
 
@@ -49,6 +50,7 @@ class Cell:
         width: number of runs per batch.
         work: approximate number of multiplications per run.
         measures: names of what is measured at the end of each run.
+        covered: keys that the name of its case stands for.
     """
 
     settings: Mapping[str, Any]
@@ -58,6 +60,7 @@ class Cell:
     width: int
     work: float
     measures: frozenset[str]
+    covered: frozenset[str] = frozenset()
 
     @property
     def worst(self) -> Guarantee:
@@ -140,7 +143,11 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
         # a method without noise has no [privacy], and must not be a way around the study's own
         privacy = source.study.privacy if cell.study.privacy is None else cell.study.privacy
         required = None if privacy is None else privacy.require
-        found.append(_cell(settings, document, cell, like, seeds, required))
+        made = _cell(settings, document, cell, like, seeds, required)
+        stands_for = covered(grid.cases, settings.get(NAME))
+        if NAME in settings and len(grid.methods) < 2:
+            stands_for |= {"method"}
+        found.append(replace(made, covered=stands_for))
     data = source.study.data
     files = {"data": data.path, "labels": data.labels}
     return Plan(

@@ -28,18 +28,22 @@ def identity(plan: Plan) -> dict[str, Any]:
             "seeds": plan.seeds,
             "methods": plan.grid.methods,
             "settings": dict(plan.grid.settings),
+            "cases": [dict(case) for case in plan.grid.cases],
             "records": {name: digest_of(path) for name, path in plan.inputs.items()},
         }
     )
 
 
-def prepare(folder: Path, plan: Plan, *, force: bool = False) -> None:
+def prepare(folder: Path, plan: Plan, *, force: bool = False) -> dict[str, Any]:
     """Make the directory, or check that it belongs to this sweep.
 
     Args:
         folder: directory of the sweep.
         plan: the sweep.
         force: whether another sweep's table and report may be replaced; its chunks are kept.
+
+    Returns:
+        What it records about this sweep; empty if it was made now, or held another one.
 
     Raises:
         ConfigError: it cannot be read or written, or holds something else.
@@ -53,18 +57,21 @@ def prepare(folder: Path, plan: Plan, *, force: bool = False) -> None:
                 f"output={str(folder)!r} holds something other than a sweep; choose another "
                 "directory with --output"
             )
-        if older is not None and not force:
-            differing = [key for key, value in mine.items() if older.get(key) != value]
-            if differing:
+        if older is not None:
+            known = {"cases": [], **older}  # which earlier versions did not have
+            differing = [key for key, value in mine.items() if known.get(key) != value]
+            if differing and not force:
                 raise ConfigError(
                     f"output={str(folder)!r} holds another sweep ({_said(differing, older, mine)})"
                     "; choose another directory with --output, or replace its table and report "
                     "with --force, which keeps what was computed"
                 )
-        if older is None or force:
+            older = None if differing else older
+        if older is None:
             write_json(folder / DOCUMENT, {"format": FORMAT, "complete": False, **mine})
         if not os.access(folder, os.W_OK):
             raise PermissionError(13, "Permission denied")
+        return {} if older is None else older
     except OSError as error:
         raise ConfigError(
             f"output={str(folder)!r} cannot be used ({error.strerror}); choose a directory that "

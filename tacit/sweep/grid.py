@@ -17,6 +17,7 @@ from tacit.study._described.catalogue import METHODS, Entry, Protection
 from tacit.study._grammar.explain import descriptions
 from tacit.study.model import Study
 from tacit.study.parts import method
+from tacit.sweep.cases import NAME, check_cases, flat
 from tacit.sweep.sections import SECTIONS, check_sections, section_of
 from tacit.types import Oracle
 
@@ -49,6 +50,10 @@ class Grid:
             are left out for a method without noise. A whole section takes tables, which stand for
             all of it and so have their own arguments: "network" graphs, "partition" and "problem"
             likewise. The name alone stands for a table without arguments.
+        cases: settings that go together, one table for each case: a method with the network, noise
+            or number of rounds that it needs, or a number of sites with its graph. It has one value
+            for each key, and may have a "name" for tables and figures; the cases of one name are
+            one line. Every case is combined with all of `settings`.
 
     Raises:
         ConfigError: no seed, no value, a value given twice, a method that does not exist, or a key
@@ -60,15 +65,21 @@ class Grid:
         >>> [settings for settings, _ in grid.cells(study)]  # doctest: +NORMALIZE_WHITESPACE
         [{'method': 'dpsg', 'privacy.epsilon': 1.0}, {'method': 'dpsg', 'privacy.epsilon': 2.0},
          {'method': 'dgd'}]
-        >>> graphs = ("ring", {"graph": "grid", "rows": 2})
+        >>> graphs = ("ring", {"graph": "grid", "rows": 2, "columns": 2})
         >>> cells = Grid(settings={"network": graphs}).cells(study)
         >>> [document["network"] for _, document in cells]
-        [{'graph': 'ring'}, {'graph': 'grid', 'rows': 2}]
+        [{'graph': 'ring'}, {'graph': 'grid', 'rows': 2, 'columns': 2}]
+        >>> star = {"name": "Star", "method": "gradient-descent", "network": "coordinator"}
+        >>> [settings for settings, _ in Grid(cases=({"method": "dpsg"}, star)).cells(study)]
+        ... # doctest: +NORMALIZE_WHITESPACE
+        [{'method': 'dpsg'},
+         {'case': 'Star', 'method': 'gradient-descent', 'network': 'coordinator'}]
     """
 
     seeds: Count | None = None
     methods: Sequence[str] = ()
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    cases: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
         settings = {key: tuple(values) for key, values in self.settings.items()}
@@ -91,6 +102,11 @@ class Grid:
                 )
             _check_values(key, values)
         check_sections(settings)
+        object.__setattr__(self, "cases", tuple(map(flat, self.cases)))
+        check_cases(self.cases, settings, _FIXED)
+        for case in self.cases:
+            if "method" in case:
+                method(case["method"])
 
     def cells(self, study: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Every cell: its particular settings, and its study as a separate document.
@@ -102,7 +118,11 @@ class Grid:
             ConfigError: a key that neither a study nor a method of the sweep has.
         """
         own = str(study["method"]["name"])
-        methods = [method(name) for name in self.methods or (own,)]
+        each = [
+            (case, [method(name) for name in _of_case(case) or self.methods or (own,)])
+            for case in self.cases or ({},)
+        ]
+        methods = list({entry.name: entry for _, some in each for entry in some}.values())
         for entry in methods:
             if entry.build.oracle is Oracle.ROWS:
                 raise ConfigError(
@@ -111,10 +131,12 @@ class Grid:
                 )
         self._check_keys(methods)
         found: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        for entry in methods:
+        for case, entry in ((case, entry) for case, some in each for entry in some):
             plan = self._of(entry)
+            fixed = {key: value for key, value in case.items() if key not in (NAME, "method")}
+            name = {key: case[key] for key in case if key == NAME}
             for values in itertools.product(*plan.values()):
-                chosen = dict(zip(plan, values, strict=True))
+                chosen = fixed | dict(zip(plan, values, strict=True))
                 document = _with_method(study, entry)
                 # a section first: single keys are changed in what it puts there
                 for key, value in sorted(chosen.items(), key=lambda item: item[0] not in SECTIONS):
@@ -122,7 +144,7 @@ class Grid:
                         document[key] = section_of(key, value)
                         continue
                     _put(document, key.split("."), value, key)
-                found.append(({"method": entry.name, **chosen}, document))
+                found.append(({**name, "method": entry.name, **chosen}, document))
         return found
 
     def _of(self, entry: Entry) -> dict[str, Sequence[Any]]:
@@ -166,8 +188,18 @@ class Grid:
                 raise ConfigError(
                     f"{key}: a study has no section {section!r}{_close(section, sections)}"
                 )
+            if asked and head in Study.model_fields and head not in known:
+                raise ConfigError(
+                    f"{key}: a method has no section [{head}] of its own; give it in a case: "
+                    f"[[cases]] with method = {section!r} and {rest} = ..."
+                )
             if head not in known:
-                raise ConfigError(f"{key}: {whose} has no key {head!r}{_close(head, known)}")
+                have = "have" if len(asked) > 1 else "has"
+                raise ConfigError(f"{key}: {whose} {have} no key {head!r}{_close(head, known)}")
+
+
+def _of_case(case: Mapping[str, Any]) -> tuple[str, ...]:
+    return (case["method"],) if "method" in case else ()
 
 
 def _check_values(key: str, values: Sequence[Any]) -> None:

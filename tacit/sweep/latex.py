@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tacit.errors import ConfigError
 from tacit.escape import latex
@@ -12,28 +12,37 @@ from tacit.report.tables import heading
 from tacit.sweep import words
 from tacit.sweep.page import line_name
 from tacit.sweep.sections import shown
-from tacit.sweep.table import Runs, settings, spent
+from tacit.sweep.table import Runs, in_words, settings, spent
 
 _EXACT = 1e-6
 """A standard error smaller than this share of the mean is rounding."""
 
 
-def cells_table(found: Sequence[Runs], measures: Sequence[str]) -> str:
+def cells_table(
+    found: Sequence[Runs], measures: Sequence[str], names: Mapping[str, str] = words.NO_NAMES
+) -> str:
     r"""One row per cell: settings, epsilon and guarantee of a run, means with standard errors.
 
     Args:
         found: results of the runs of each cell.
         measures: names of what is measured, one column each.
+        names: what to call values, by the words for them.
     """
-    keys = [key for key in settings(found) if key != words.BUDGET]  # which epsilon shows
+    keys = [
+        key
+        for key in settings(found)
+        # the budget shows as epsilon, and the name of a case stands for what it covers
+        if key != words.BUDGET
+        and any(key in runs.cell.settings and key not in runs.cell.covered for runs in found)
+    ]
     diverged = any(not runs.finished.all() for runs in found)
     named = [heading(name) for name in words.headings(keys).values()]
-    names = [*named, "Epsilon", "Guarantee", *map(heading, measures)]
-    lines = [_row([*map(latex, names), *(["Finished"] if diverged else [])]), r"\midrule"]
+    tops = [*named, "Epsilon", "Guarantee", *map(heading, measures)]
+    lines = [_row([*map(latex, tops), *(["Finished"] if diverged else [])]), r"\midrule"]
     for runs in found:
         worst = runs.cell.worst
         cells = [
-            *(_text(runs.cell.settings.get(key)) for key in keys),
+            *(_text(words.value_text(runs.cell.settings.get(key), names)) for key in keys),
             rf"$\leq {rounded_up(spent(worst))}$" if math.isfinite(spent(worst)) else r"$\infty$",
             latex(words.status(worst.status)),
             *(plus_minus(*runs.mean(measure)) for measure in measures),
@@ -42,23 +51,33 @@ def cells_table(found: Sequence[Runs], measures: Sequence[str]) -> str:
             cells.append(f"{int(runs.finished.sum())} of {len(runs.finished)}")
         lines.append(_row(cells))
     columns = "l" * len(keys) + "rl" + "r" * (len(measures) + diverged)
-    return _whole(found, columns, lines)
+    return _whole(found, columns, lines, measures)
 
 
-def crossed_table(found: Sequence[Runs], measure: str, columns: str) -> str:
+def crossed_table(
+    found: Sequence[Runs],
+    measure: str,
+    columns: str,
+    names: Mapping[str, str] = words.NO_NAMES,
+) -> str:
     """Means with standard errors in a column per value of one key, a row per combination of others.
 
     Args:
         found: results of the runs of each cell.
         measure: name of what is measured.
         columns: key whose values are the columns; a cell without it is written across all of them.
+        names: what to call values, by the words for them.
     """
     have = [runs for runs in found if columns in runs.cell.settings]
-    values = list(dict.fromkeys(shown(runs.cell.settings[columns]) for runs in have))
+    values = list(
+        dict.fromkeys(words.value_text(runs.cell.settings[columns], names) for runs in have)
+    )
     rows: dict[str, dict[object, str]] = {}
     for runs in found:
-        place = shown(runs.cell.settings[columns]) if runs in have else None
-        rows.setdefault(line_name(runs, (columns,)), {})[place] = plus_minus(*runs.mean(measure))
+        place = words.value_text(runs.cell.settings[columns], names) if runs in have else None
+        rows.setdefault(line_name(runs, (columns,), names), {})[place] = plus_minus(
+            *runs.mean(measure)
+        )
     key = words.headings(settings(found))[columns]
     across = len(values)
     lines = [
@@ -72,7 +91,7 @@ def crossed_table(found: Sequence[Runs], measure: str, columns: str) -> str:
             lines.append(_row([latex(name), rf"\multicolumn{{{across}}}{{c}}{{{cells[None]}}}"]))
         else:
             lines.append(_row([latex(name), *(cells.get(value, "--") for value in values)]))
-    return _whole(found, "l" + "r" * across, lines)
+    return _whole(found, "l" + "r" * across, lines, [measure])
 
 
 def plus_minus(mean: float, error: float) -> str:
@@ -113,13 +132,16 @@ def _row(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _whole(found: Sequence[Runs], columns: str, lines: Sequence[str]) -> str:
+def _whole(
+    found: Sequence[Runs], columns: str, lines: Sequence[str], measures: Sequence[str]
+) -> str:
     deltas = sorted({runs.cell.worst.delta for runs in found if runs.cell.worst.delta > 0})
     at = f" at delta = {', '.join(map(rounded_up, deltas))}" if deltas else ""
     return "\n".join(
         [
             f"% simulated: means of {len(found[0].finished)} runs, plus or minus a standard error",
             f"% epsilon and guarantee are those of one run{at}",
+            *([f"% distance: {in_words('distance')}"] if "distance" in measures else []),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             *lines,

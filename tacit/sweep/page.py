@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit._engine.environment import environment
@@ -13,7 +13,7 @@ from tacit.report.sweep import Series, SweepData
 from tacit.sweep import words
 from tacit.sweep.cells import Plan
 from tacit.sweep.sections import shown as shown_value
-from tacit.sweep.table import Runs, chosen, in_words, measures, settings, spent
+from tacit.sweep.table import Runs, chosen, in_words, measures, precise, settings, spent
 
 _LINES, _PANELS = 8, 12
 """More lines than this in one panel are hard to follow, and more panels than this to survey."""
@@ -25,6 +25,7 @@ def sweep_data(
     measure: str | None,
     over: str | None = None,
     facet: str | None = None,
+    names: Mapping[str, str] = words.NO_NAMES,
 ) -> SweepData:
     """Everything that the page of a sweep shows.
 
@@ -35,6 +36,7 @@ def sweep_data(
         over: key of the horizontal axis; the budget, or another number that varies, if `None`.
         facet: key whose values have a panel each; if `None`, one panel, or one that thins out many
             lines.
+        names: what to call values in the figure, by the words for them.
     """
     shown = chosen(found, measure)
     axis = _axis(found, facet) if over is None else over
@@ -44,9 +46,9 @@ def sweep_data(
         summary=words.summary(plan) + ".",
         warnings=words.warnings(plan, found),
         measure=in_words(shown),
-        axis="" if axis is None else "epsilon of one run" if axis == words.BUDGET else axis,
+        axis=_axis_title(found, axis),
         logarithmic=shown in ("objective_gap", "distance"),
-        series=_series(found, shown, axis, panels),
+        series=_series(found, shown, axis, panels, names),
         cells=[_row(runs, shown, settings(found)) for runs in found],
         others={
             in_words(name): [_row(runs, name, settings(found), brief=True) for runs in found]
@@ -57,6 +59,12 @@ def sweep_data(
         notes=plan.source.study.notes,
         environment=environment(),
     )
+
+
+def _axis_title(found: Sequence[Runs], axis: str | None) -> str:
+    if axis is None:
+        return ""
+    return "epsilon of one run" if axis == words.BUDGET else words.headings(settings(found))[axis]
 
 
 def check_keys(plan: Plan, over: str | None, facet: str | None) -> None:
@@ -109,18 +117,22 @@ def _numeric(found: Sequence[Runs], key: str) -> bool:
 
 
 def _series(
-    found: Sequence[Runs], measure: str, axis: str | None, facet: str | None
+    found: Sequence[Runs],
+    measure: str,
+    axis: str | None,
+    facet: str | None,
+    names: Mapping[str, str],
 ) -> list[Series]:
     """One line for all cells that differ only in the axis."""
     apart = tuple(key for key in (axis, facet) if key is not None)
     lines: dict[tuple[str, str], list[Runs]] = {}
     for runs in found:
-        panel = words.label(runs, only=facet) if facet in runs.cell.settings else ""
-        lines.setdefault((panel, line_name(runs, apart)), []).append(runs)
+        panel = words.label(runs, only=facet, names=names) if facet in runs.cell.settings else ""
+        lines.setdefault((panel, line_name(runs, apart, names)), []).append(runs)
     numeric = axis is not None and _numeric(found, axis)
     made = []
     for (panel, name), members in lines.items():
-        places = [_place(runs, axis) for runs in members]
+        places = [_place(runs, axis, names) for runs in members]
         if numeric:
             order = sorted(range(len(members)), key=lambda i: places[i] or 0.0)
             members, places = [members[i] for i in order], [places[i] for i in order]
@@ -138,19 +150,21 @@ def _series(
     return made
 
 
-def line_name(runs: Runs, leave_out: Sequence[str]) -> str:
+def line_name(
+    runs: Runs, leave_out: Sequence[str], names: Mapping[str, str] = words.NO_NAMES
+) -> str:
     """The name of a line, with the status of a guarantee that is not proved."""
-    name = words.label(runs, leave_out)
+    name = words.label(runs, leave_out, names=names)
     if runs.cell.worst.status not in (Status.PROVED, Status.NONE):
         name += f" ({words.status(runs.cell.worst.status)})"
     return name
 
 
-def _place(runs: Runs, axis: str | None) -> Any:
+def _place(runs: Runs, axis: str | None, names: Mapping[str, str]) -> Any:
     """The position of a cell on the horizontal axis; `None` where it has none."""
     if axis is None:
-        return words.label(runs)
-    value = shown_value(runs.cell.settings.get(axis))
+        return words.label(runs, names=names)
+    value = words.value_text(runs.cell.settings.get(axis), names)
     if value is None:
         return None
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -167,7 +181,7 @@ def _row(
     }
     if not brief:
         row |= {"epsilon": spent(worst), "guarantee": words.status(worst.status)}
-    row |= {"mean": _finite(mean), "standard_error": _finite(error)}
+    row |= {"mean": precise(mean, error), "standard_error": _finite(error)}
     if not brief:
         row |= {"finished": f"{int(runs.finished.sum())} of {count}", "delta": worst.delta}
     return row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,8 @@ class Sweep:
         measure: name of the main measure.
         warnings: caveats about the numbers, in sentences.
         path: directory that holds all files.
+        over: key of the horizontal axis of the page's plot, if it was given.
+        facet: key whose values have a panel each there, if it was given.
     """
 
     plan: Plan
@@ -52,6 +55,8 @@ class Sweep:
     measure: str
     warnings: tuple[str, ...]
     path: Path
+    over: str | None = None
+    facet: str | None = None
 
     def runs(self) -> pd.DataFrame:
         """One row per run: cell, settings, seed and trial, what was measured, and its guarantee."""
@@ -72,6 +77,7 @@ class Sweep:
         over: str | None = None,
         facet: str | None = None,
         across: int = 2,
+        names: Mapping[str, str] | None = None,
     ) -> go.Figure:
         """Means with intervals of two standard errors to either side, as a Plotly figure.
 
@@ -82,6 +88,8 @@ class Sweep:
             facet: key whose values have a panel each; if `None`, one panel, or one that thins out
                 many lines.
             across: number of panels side by side, at least 1.
+            names: what to call methods and other values, by the words for them, such as
+                `{"dpsg": "DPSG", "grid (rows 4)": "Grid"}`.
 
         Raises:
             ConfigError: what was not measured, or a key that was not varied; the message lists
@@ -91,31 +99,38 @@ class Sweep:
         check_measures([chosen_measure], measures(self.found))
         check_keys(self.plan, over, facet)
         across = checks.whole("across", across, 1, ConfigError)
-        return draw(sweep_data(self.plan, self.found, chosen_measure, over, facet), across)
+        page = sweep_data(self.plan, self.found, chosen_measure, over, facet, names or {})
+        return draw(page, across)
 
-    def to_latex(self, *measured: str, columns: str | None = None) -> str:
+    def to_latex(
+        self,
+        *measured: str,
+        columns: str | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> str:
         r"""Means and standard errors as a table in LaTeX, for the booktabs package.
 
         Args:
             measured: names of the measures; the main one if none is given.
             columns: key whose values become columns, such as "privacy.epsilon", for one measure; if
                 `None`, there is a row per cell, with the guarantee of a run.
+            names: what to call methods and other values, as for `plot`.
 
         Raises:
             ConfigError: what was not measured, or a key that was not varied; the message lists
                 those that exist.
         """
-        names = list(measured) or [self.measure]
-        check_measures(names, measures(self.found))
+        asked = list(measured) or [self.measure]
+        check_measures(asked, measures(self.found))
         if columns is None:
-            return cells_table(self.found, names)
+            return cells_table(self.found, asked, names or {})
         check_keys(self.plan, columns, None)
-        if len(names) > 1:
+        if len(asked) > 1:
             raise ConfigError(
-                f"columns={columns!r} shows one measure, and {len(names)} are given; make a table "
+                f"columns={columns!r} shows one measure, and {len(asked)} are given; make a table "
                 "of each"
             )
-        return crossed_table(self.found, names[0], columns)
+        return crossed_table(self.found, asked[0], columns, names or {})
 
 
 @checked(ConfigError)
@@ -143,11 +158,14 @@ def sweep(
         grid: settings that are varied around it.
         output: directory of the sweep; created if it does not exist.
         where: number of processes at a time on this machine, at least 1 (none is started for a few
-            seconds of work), or a Dask cluster.
+            seconds of work), or a Dask cluster. A script that asks for more than 1 must call this
+            below `if __name__ == "__main__":`, since each process imports the script.
         chunk: approximate number of runs that are done and stored at a time; a few seconds' worth
             if `None`.
-        measure: name of the measure that the page plots; chosen from what was measured if `None`.
-        over: key of the horizontal axis of the page's plot, as for `Sweep.plot`.
+        measure: name of the measure that the page plots; if `None`, that of the stored page, or
+            else chosen from what was measured.
+        over: key of the horizontal axis of the page's plot, as for `Sweep.plot`; if over and facet
+            are `None`, those of the stored page.
         facet: key whose values have a panel each there, as for `Sweep.plot`.
         force: whether table and page of another sweep in the directory may be replaced.
         told: progress, in announced seconds.
@@ -211,7 +229,11 @@ def finish(
         raise ConfigError(f"workers={where!r} must be at least 1")
     check_measure(planned, measure)
     check_keys(planned, over, facet)
-    directory.prepare(folder, planned, force=force)
+    stored = directory.prepare(folder, planned, force=force)
+    if measure is None:
+        measure = stored.get("measure")
+    if over is facet is None:
+        over, facet = stored.get("over"), stored.get("facet")
     store = Store(folder / directory.PIECES)
     cores = where if isinstance(where, int) else 0
     patience = _START * cores / (cores - 1) if cores > 1 else 0.0
@@ -221,12 +243,13 @@ def finish(
         Runs.of(cell, answers(pieces, store), planned.seeds)
         for cell, pieces in zip(planned.cells, planned.pieces(), strict=True)
     )
-    ended = Sweep(planned, found, chosen(found, measure), tuple(warnings(planned, found)), folder)
-    directory.guarded(folder, lambda: _write(ended, over, facet))
+    said = tuple(warnings(planned, found))
+    ended = Sweep(planned, found, chosen(found, measure), said, folder, over, facet)
+    directory.guarded(folder, lambda: _write(ended))
     return ended
 
 
-def _write(ended: Sweep, over: str | None, facet: str | None) -> None:
+def _write(ended: Sweep) -> None:
     """Write the files of a sweep, each completely or not at all; `sweep.json` comes last."""
     folder, runs, cells = ended.path, ended.runs(), ended.cells()
     for name, rows in (("results.csv", runs), ("cells.csv", cells)):
@@ -234,14 +257,15 @@ def _write(ended: Sweep, over: str | None, facet: str | None) -> None:
         directory.whole(folder / name, functools.partial(safe.to_csv, index=False))
     # earlier versions wrote these rows as Parquet, too: another copy would grow old
     (folder / "results.parquet").unlink(missing_ok=True)
-    text = ended.to_latex(*measures(ended.found)[:_COLUMNS])
+    named = list(dict.fromkeys([ended.measure, *measures(ended.found)]))
+    text = ended.to_latex(*named[:_COLUMNS])
     directory.whole(folder / "cells.tex", lambda draft: draft.write_text(text, encoding="utf-8"))
     source = ended.plan.source
     directory.whole(
         folder / "study.toml", lambda draft: draft.write_text(source.text, encoding="utf-8")
     )
     directory.write_json(folder / "environment.json", environment())
-    page = sweep_data(ended.plan, ended.found, ended.measure, over, facet)
+    page = sweep_data(ended.plan, ended.found, ended.measure, ended.over, ended.facet)
     write_sweep(folder / "report.html", page)
     directory.write_json(folder / directory.DOCUMENT, document(ended))
 
@@ -255,6 +279,8 @@ def document(ended: Sweep) -> dict[str, Any]:
         "runs": ended.plan.runs,
         "diverged": sum(int((~runs.finished).sum()) for runs in ended.found),
         "measure": ended.measure,
+        "over": ended.over,
+        "facet": ended.facet,
         "warnings": list(ended.warnings),
         "covers": [],
         "cells": [

@@ -25,7 +25,7 @@ _NAMES = {
     "kept": "share kept of what the pooled fit gains over the base rate, in mean loss",
     "objective_gap": "objective above the pooled fit's",
     "objective": "objective",
-    "distance": "squared distance from the pooled fit",
+    "distance": "squared distance from the pooled fit, relative to its size, summed over sites",
     "consensus": "disagreement of the sites",
 }
 """What is measured, in the order in which one of them is chosen to stand for all."""
@@ -69,6 +69,21 @@ class Runs:
             return math.nan, math.nan
         error = float(np.std(kept, ddof=1)) / math.sqrt(len(kept)) if len(kept) > 1 else math.nan
         return float(np.mean(kept)), error
+
+
+def precise(mean: float, error: float) -> str | None:
+    """A mean with as many digits as its standard error leaves; `None` where it is undefined.
+
+    Example:
+        >>> precise(0.82213, 4e-5), precise(0.82213, 0.02), precise(3.0, math.nan)
+        ('0.82213', '0.822', '3')
+    """
+    if not math.isfinite(mean):
+        return None
+    digits = 4 if not math.isfinite(error) or error <= 0.0 else 3
+    if math.isfinite(error) and 0.0 < error < abs(mean):
+        digits = math.floor(math.log10(abs(mean))) - math.floor(math.log10(error)) + 2
+    return f"{mean:.{min(max(digits, 3), 9)}g}"
 
 
 def spent(guarantee: Guarantee) -> float:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
+from tacit.sweep.cases import NAME
 from tacit.sweep.cells import Plan
 from tacit.sweep.sections import shown
 from tacit.sweep.table import Runs, spent
 
 BUDGET = "privacy.epsilon"
 """The key of a budget."""
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
+"""Values are called as they are."""
 
 SIMULATION = (
     "Simulation only: what is measured is computed from the records without noise, and no "
@@ -105,19 +111,33 @@ def headings(keys: Sequence[str]) -> dict[str, str]:
     return {key: name if named.count(name) == 1 else key for key, name in short.items()}
 
 
-def label(runs: Runs, leave_out: Sequence[str] = (), only: str | None = None) -> str:
+def label(
+    runs: Runs,
+    leave_out: Sequence[str] = (),
+    only: str | None = None,
+    names: Mapping[str, str] = NO_NAMES,
+) -> str:
     """The settings of a cell in a few words: all of them, all but some, or only one.
 
     Args:
         runs: results of the cell.
-        leave_out: keys of the settings to leave out; a cell with no others is called by its method.
+        leave_out: keys of the settings to leave out, beside those that the name of a case stands
+            for; a cell with no others is called by its case or method.
         only: key of the only setting to name.
+        names: what to call values, by the words for them.
     """
     given = runs.cell.settings
     named = headings(list(given))
-    kept = [key for key in given if key not in leave_out] or ["method"]
-    words = [
-        str(given[key]) if key == "method" else f"{named[key]} {shown(given[key])}"
-        for key in (kept if only is None else [only])
-    ]
+    kept = [key for key in given if key not in leave_out and key not in runs.cell.covered]
+    words = []
+    for key in (kept or ["method"]) if only is None else [only]:
+        value = str(shown(given[key]))
+        bare = key in (NAME, "method") or value in names
+        words.append(names.get(value, value) if bare else f"{named[key]} {value}")
     return ", ".join(words)
+
+
+def value_text(value: Any, names: Mapping[str, str]) -> Any:
+    """A value as tables show it, or what it is to be called."""
+    known = shown(value)
+    return names.get(str(known), known)

@@ -13,7 +13,7 @@ from tacit.errors import ConfigError
 from tacit.study._grammar import toml
 from tacit.sweep.grid import Grid
 
-_KEYS = ("seeds", "methods", "settings")
+_KEYS = ("seeds", "methods", "settings", "cases")
 
 
 @checked(ConfigError)
@@ -22,8 +22,8 @@ def read_grid(path: str | Path) -> Grid:
 
     Args:
         path: path of a TOML file with the keys `seeds` (a whole number), `methods` (a list of
-            names) and a table `settings`, in which every key of a study has a list of values. All
-            three may be left out.
+            names), a table `settings`, in which every key of a study has a list of values, and
+            `[[cases]]`, tables of keys with one value each. All may be left out.
 
     Raises:
         ConfigError: unreadable, not TOML, an unknown key, or not a `Grid`.
@@ -48,8 +48,11 @@ def read_grid(path: str | Path) -> Grid:
     settings = document.get("settings", {})
     if not isinstance(settings, Mapping):
         raise ConfigError(f"{path.name}: settings={settings!r} must be a table")
+    cases = document.get("cases", [])
+    if not isinstance(cases, list):
+        raise ConfigError(f"{path.name}: cases={cases!r} must be tables, each below [[cases]]")
     try:
-        return Grid(seeds, tuple(methods), dict(_lists(settings)))
+        return Grid(seeds, tuple(methods), dict(_lists(settings)), tuple(cases))
     except ConfigError as error:
         raise ConfigError(f"{path.name}: {error}") from error
 

@@ -151,14 +151,21 @@ def test_every_method_is_described(name: str) -> None:
     for parameter in found["parameters"]:
         assert parameter["name"] in text
         assert parameter["meaning"]
-    fits = found["oracle"] != "rows"  # the example is of gradients
-    assert ("standard deviation" in text) == (found["privacy"] != "none" and fits)
+    assert ("The cost of privacy, for example" in text) == ("cost_example" in found)
+    assert found["privacy"] != "none" or "cost_example" not in found
 
 
 def test_an_unknown_method_is_not_described() -> None:
     done = RUN.invoke(app, ["describe", "dpgs"])
     assert done.exit_code == 2
     assert "did you mean 'dpsg'?" in done.stderr
+    family = RUN.invoke(app, ["describe", "dp-iadmm"])
+    assert "did you mean 'dp-iadmm-prox' or 'dp-iadmm-trust'?" in " ".join(family.stderr.split())
+
+
+def test_graphs_and_losses_are_described_too() -> None:
+    assert "rows" in invoke("describe", "grid") and 'graph = "grid"' in invoke("describe", "grid")
+    assert "threshold" in invoke("describe", "huber")
 
 
 @pytest.mark.slow

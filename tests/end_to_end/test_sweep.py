@@ -125,6 +125,7 @@ def test_runs_that_diverge_are_counted_and_left_out_of_means(tmp_path: Path) -> 
     text = study.changed("rounds = 5", "rounds = 400", text)
     path, out = study.write(tmp_path, text), tmp_path / "out"
     arguments = ["-m", "dgd", "-s", "method.step=0.1,1e8", "-n", "2", "-o", out, "-w", "1"]
+    arguments += ["--measure", "consensus", "--facet", "method.step"]
     document = json.loads(
         CliRunner().invoke(app, ["sweep", *map(str, [path, *arguments]), "--json"]).stdout
     )
@@ -132,6 +133,14 @@ def test_runs_that_diverge_are_counted_and_left_out_of_means(tmp_path: Path) -> 
     assert document["cells"][1]["mean"] is None and document["diverged"] == 2
     assert any("2 of 4 runs diverged" in sentence for sentence in document["warnings"])
     assert not pd.read_csv(out / "results.csv")["finished"][2:].any()
+
+    # to read it again changes neither measure nor panels
+    page, grid = (out / "report.html").read_text(), {"method.step": (0.1, 1e8)}
+    again = sweep(read_study(path), Grid(2, ("dgd",), grid), out)
+    assert (again.measure, again.facet) == ("consensus", "method.step")
+    assert (out / "report.html").read_text() == page
+    # LaTeX begins with the measure that was asked for
+    assert "Guarantee & Disagreement & " in (out / "cells.tex").read_text()
 
 
 def long_sweep(out: Path, path: Path) -> subprocess.Popen[str]:

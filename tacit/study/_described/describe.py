@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from dataclasses import asdict
 from typing import Any
 
@@ -70,6 +69,7 @@ def phase_row(phase: Phase) -> dict[str, Any]:
     return {
         "phase": phase.name,
         "when": phase.rounds.words,
+        "once": phase.rounds.single,
         "sender": WHO[phase.sender.value],
         "private": asked(phase.query),
         "evaluations_in_10_dimensions": (
@@ -94,31 +94,3 @@ def _about(method: AbstractMethod) -> str:
     """The docstring, up to its arguments."""
     text = inspect.getdoc(type(method)) or ""
     return text.split("\nArgs:")[0].strip()
-
-
-def cost_example(records: int = 2000, rounds: int = 100) -> dict[str, float]:
-    """Noise of one release at epsilon = 1, delta = 1e-6, clip 1, as an indication of the cost.
-
-    Args:
-        records: number of records per site.
-        rounds: number of rounds.
-
-    Returns:
-        Noise multiplier, sensitivity `2 clip / records` and their product, the noise scale.
-
-    Example:
-        >>> round(cost_example()["noise_multiplier"], 1)
-        42.2
-    """
-    from tacit.privacy.calibration import noise_multiplier
-    from tacit.privacy.event import GaussianRelease, Repeated
-
-    multiplier = noise_multiplier(1.0, 1e-6, lambda z: [Repeated(GaussianRelease(z), rounds)])
-    if not math.isfinite(multiplier):
-        raise AssertionError("a finite budget has finite noise")
-    sensitivity = 2.0 / records
-    return {
-        "noise_multiplier": multiplier,
-        "sensitivity": sensitivity,
-        "noise_scale": multiplier * sensitivity,
-    }

@@ -66,7 +66,7 @@ def _text(
         meaning = model.model_fields[key].description
         return f"is missing; add a section [{key}]" + (f" ({meaning})" if meaning else "")
     if kind == "missing":
-        meaning = descriptions(model).get(str(path[0]), {}).get(key, "")
+        meaning = _meaning(model, one["loc"])
         return f"is missing; add {key} = ..." + (f" ({meaning})" if meaning else "")
     if kind == "extra_forbidden":
         return f"unknown key{_close(key, _siblings(one, path, document, model))}"
@@ -173,13 +173,45 @@ def descriptions(model: type[BaseModel]) -> dict[str, dict[str, str]]:
     return found
 
 
+def _meaning(model: type[BaseModel], loc: Sequence[str | int]) -> str:
+    """The meaning of a key in the section at hand: another method's key of that name is another."""
+    there = [model]
+    for part in loc[:-1]:
+        fields = [each.model_fields[part] for each in there if part in each.model_fields]
+        if fields:
+            there = list(_members([kind for f in fields for kind in (f.annotation, *f.metadata)]))
+        elif isinstance(part, str):  # which of them was chosen
+            there = [each for each in there if part in _names(each)] or there
+    key = str(loc[-1])
+    texts = (each.model_fields[key].description for each in there if key in each.model_fields)
+    return next((text for text in texts if text), "")
+
+
+def _names(model: type[BaseModel]) -> set[Any]:
+    """The names by which a kind of section is chosen."""
+    kinds = (field.annotation for field in model.model_fields.values())
+    return {
+        name
+        for kind in kinds
+        if typing.get_origin(kind) is typing.Literal
+        for name in typing.get_args(kind)
+    }
+
+
 def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    """The sections that types are made of, with those inside them."""
+    for part in _members(kinds):
+        yield part
+        yield from _models([field.annotation for field in part.model_fields.values()])
+
+
+def _members(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    """The sections that types are made of."""
     for kind in kinds:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield kind
-            yield from _models([field.annotation for field in kind.model_fields.values()])
         else:
-            yield from _models(typing.get_args(kind))
+            yield from _members(typing.get_args(kind))
 
 
 def _path(loc: Sequence[str | int], document: Any, missing: bool) -> Path:

@@ -105,7 +105,7 @@ def phase_rows(
                 "receiver": to_whom.get(row.receiver, "nobody"),
                 "mechanism": row.mechanism or None,
                 "sensitivity": _size(row.sensitivity) if private else None,
-                "noise_scale": _size(row.noise_scale) if private else None,
+                "noise_scale": _scale(row) if private else None,
                 "charged": row.times if private else None,
                 **(masks if phase.hides.summed else {}),
             }
@@ -115,6 +115,10 @@ def phase_rows(
 
 def _size(value: float | None) -> float | str:
     return "follows the records" if value is None else value
+
+
+def _scale(row: ReleaseRow) -> float | str:
+    return row.scale if row.noise_range or row.noise_scale is None else row.noise_scale
 
 
 def largest(budget: Any) -> float | None:

@@ -128,7 +128,9 @@ def test_another_metric_is_not_another_run(tmp_path: Path) -> None:
             r"metrics\['m'\] returned an array of shape \(3,\).*return one number",
             {"metrics": {"m": lambda answers: answers.mean(axis=0)[:3].repeat(3)[:3]}},
         ),
-        (r"metrics\['m'\] raised .*array of shape \(4, ", {"metrics": {"m": lambda answers: "x"}}),
+        (r"metrics\['m'\] raised .*array of shape \(4, ", {"metrics": {"m": lambda x: x["y"]}}),
+        (r"metrics\['m'\] returned None for answers", {"metrics": {"m": lambda answers: None}}),
+        (r"metrics\['m'\] returned '1' for answers", {"metrics": {"m": lambda answers: "1"}}),
         (r"metrics\['m'\] raised ValueError", {"metrics": {"m": lambda answers: answers.fill(0)}}),
         ("keep=3 must be True or False", {"keep": 3}),
         (

@@ -10,6 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
+from tacit.cli.experiments import SWEEP_EPILOG
+from tacit.study import read_study
+from tacit.sweep import Grid, plan
+from tacit.sweep.written import parse_setting
 from tests.end_to_end import study
 
 
@@ -49,6 +53,13 @@ def test_wrong_options_are_named_with_a_remedy(options: str, said: str, tmp_path
     out = tmp_path / "out"
     assert said in invoke(study.write(tmp_path, text), *options.split(), "--output", out)
     assert not out.exists()
+
+
+def test_the_graphs_of_the_help_can_be_swept(tmp_path: Path) -> None:
+    [text] = re.findall(r"--set '(network=[^']*)'", SWEEP_EPILOG)
+    key, values = parse_setting(text)
+    source = read_study(study.write(tmp_path))
+    assert len(plan(source, Grid(2, settings={key: values})).cells) == 2
 
 
 def test_the_study_is_the_only_argument_in_the_usage() -> None:

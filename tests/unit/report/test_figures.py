@@ -17,17 +17,17 @@ def test_values_that_have_no_logarithm_leave_a_gap():
 @pytest.mark.parametrize(
     ("values", "ticks"),
     [
-        ([1.0, 1e-3], 1),
-        ([1.0, 1e-10], 2),
-        ([1.0, 0.1], "D2"),
-        ([1.0, 0.9], None),
-        ([1.0], 1),
-        ([0.0], 1),
+        ([1.0, 1e-3], ["0.001", "0.01", "0.1", "1"]),
+        ([1.0, 1e-10], [f"10<sup>{power}</sup>" for power in (-10, -8, -6, -4)] + ["0.01", "1"]),
+        ([1.0, 0.1], ["0.1", "0.2", "0.5", "1"]),
+        ([0.31, 0.98], ["0.3", "0.4", "0.5", "0.6", "0.8", "1"]),
+        ([1.0], ["1"]),
+        ([0.0], None),
     ],
 )
-def test_ticks_of_a_log_axis_suit_its_span(values, ticks):
-    figure = figures.convergence(range(len(values)), {"gap": values}, (figures.BLUE,))
-    assert figure.layout.yaxis.dtick == ticks
+def test_ticks_of_a_log_axis_are_written_out_and_apart(values, ticks):
+    axis = figures.convergence(range(len(values)), {"gap": values}, (figures.BLUE,)).layout.yaxis
+    assert (axis.ticktext and list(axis.ticktext)) == ticks and axis.title.text == "gap"
 
 
 def test_a_long_line_is_thinned_and_keeps_its_ends():

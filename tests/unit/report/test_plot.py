@@ -84,12 +84,29 @@ def test_accuracy_is_drawn_over_epsilon(private: tacit.Result, open_: tacit.Resu
     assert set(level.y) == {open_.history.measured["distance"][-1, 0]}
     for results, measure, told in (
         ([], "distance", "is empty"),
+        ({}, "distance", "is empty"),
+        ([private, replace(private, papers=())], "distance", "several methods.*each line a name"),
+        ([private, private], "distance", "one epsilon twice.*each line a name"),
+        (["private"], "distance", "give a list of results"),
         ([open_], "distance", "none of the results is private"),
         ([private], "gap", "measure='gap' is not in the history"),
         ([replace(cheap, diverged=np.array([3]))], "distance", "all trials of a result diverged"),
     ):
         with pytest.raises(ConfigError, match=told):
             plot.trade_off(results, measure)
+
+
+def test_methods_have_a_line_each(private: tacit.Result, open_: tacit.Result) -> None:
+    other = replace(private, papers=())
+    figure = plot.trade_off({"DPSG": [private], "other": other, "DGD": [open_]})
+    assert [(line.name, len(line.y)) for line in figure.data] == [
+        ("DPSG", 1),
+        ("other", 1),
+        ("DGD", 1),
+    ]
+    assert [line.name for line in plot.trade_off(private).data] == ["private"]
+    with pytest.raises(ConfigError, match="give one result"):
+        plot.convergence([private, other])  # pyright: ignore
 
 
 def test_a_network_is_drawn_with_its_names() -> None:

@@ -78,6 +78,23 @@ def test_panels_share_axes_looks_and_what_belongs_to_none() -> None:
     assert "network ring, dpsg from 0.7 to 0.8" in alternative(data)
 
 
+def test_the_lowest_panel_of_every_column_has_ticks_and_titles_fit() -> None:
+    facets = [f"method {name}" for name in ("dpsg", "pdop", "pvp", "dgd", "extra")]
+    lines = [Series("ring", [0.5, 1.0, 2.0, 4.0], [0.7] * 4, [0.0] * 4, facet=f) for f in facets]
+    long = "relative squared distance from the pooled fit"
+    figure = draw(sweep_sample(measure=long, series=lines), across=2)
+    # five panels: the fourth is the lowest of the second column
+    shown = [figure.layout[f"xaxis{n or ''}"] for n in ("", 2, 3, 4, 5)]
+    assert [axis.showticklabels is not False for axis in shown] == [False, False, False, True, True]
+    assert [bool(axis.title.text) for axis in shown] == [False, False, False, True, True]
+    assert max(map(len, figure.layout.yaxis.title.text.split("<br>"))) <= 30
+    # doubled budgets stand at equal distances
+    assert figure.layout.xaxis.type == "log"
+    assert list(figure.layout.xaxis.ticktext) == ["0.5", "1", "2", "4"]
+    sizes = [Series("ring", [4.0, 8.0, 12.0], [0.7] * 3, [0.0] * 3)]
+    assert draw(sweep_sample(series=sizes)).layout.xaxis.type is None
+
+
 def test_names_on_the_axis_keep_their_order_and_stand_side_by_side() -> None:
     lines = [Series("dpsg", ["ring", "grid"], [0.7, 0.8], [0.1] * 2)]
     level = Series("gd", [None], [0.9], [math.nan], level=True)

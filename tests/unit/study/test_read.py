@@ -4,7 +4,9 @@ import pytest
 
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError, RuntimeFailure
 from tacit.study import parse_study, read_study
+from tacit.study._described.catalogue import METHODS
 from tacit.study._grammar.explain import descriptions
+from tacit.study.build import build_method
 from tacit.study.model import Study
 from tests.end_to_end.study import STUDY, changed
 
@@ -68,6 +70,28 @@ def test_a_study_cannot_be_changed() -> None:
 def test_mistakes_are_explained(old: str, new: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_study(changed(old, new))
+
+
+def test_a_missing_key_is_explained_in_the_words_of_its_own_method() -> None:
+    with pytest.raises(ConfigError, match=r"step: is missing; add step = ...") as error:
+        parse_study(changed("step = 0.5\n", ""))
+    [step] = [each for each in METHODS["dpsg"].parameters if each.name == "step"]
+    assert f"({step.text})" in str(error.value) and "rho" not in str(error.value)
+    inner = 'name = "functional-perturbation"\ninner = { name = "extra" }'
+    with pytest.raises(ConfigError) as error:
+        parse_study(changed('name = "dpsg"\nstep = 0.5', inner))
+    [step] = [each for each in METHODS["extra"].parameters if each.name == "step"]
+    assert f"[method.inner] step: is missing; add step = ... ({step.text})" in str(error.value)
+    assert '{ kind = "quadratic", lower = ' in str(error.value)  # the basis, as a study has it
+
+
+def test_what_a_method_refuses_of_a_budget_stands_in_its_section() -> None:
+    inner = """name = "functional-perturbation"
+inner = { name = "dgd", step = 0.1 }
+basis = { kind = "quadratic", lower = [-1, -1, -1, -1], upper = [1, 1, 1, 1] }"""
+    source = parse_study(changed('name = "dpsg"\nstep = 0.5', inner))
+    with pytest.raises(ConfigError, match=r"\[privacy\] noise='gaussian': .* noise='laplace'"):
+        build_method(source, ("a", "b"))
 
 
 def test_a_study_that_asks_for_dvp_is_told_why_there_is_none() -> None:

@@ -5,7 +5,8 @@ import pytest
 import tacit.method
 from tacit.method.phase import AbstractMethod
 from tacit.study._described.catalogue import METHODS, Protection
-from tacit.study._described.describe import asked, cost_example, document
+from tacit.study._described.cost import cost_example
+from tacit.study._described.describe import asked, document
 from tacit.study._grammar.arguments import REQUIRED
 from tacit.study.parts import published
 
@@ -97,9 +98,26 @@ def test_different_clips_are_shown_as_a_range() -> None:
     assert asked(query).endswith("Clip: 0.5 to 2 in the l2 norm.")
 
 
-def test_the_cost_example_is_the_calibrated_one() -> None:
-    cost = cost_example(records=1000, rounds=1)
-    # one Gaussian release at (1, 1e-6): Balle, Wang (2018), algorithm 1
-    assert 4.2 < cost["noise_multiplier"] < 4.3
-    assert cost["sensitivity"] == 0.002
-    assert cost["noise_scale"] == cost["noise_multiplier"] * 0.002
+@pytest.mark.parametrize(
+    ("name", "times", "scale"),
+    [
+        # 100 Gaussian releases at (1, 1e-6) of sensitivity 2 / 2000, by the accountant's multiplier
+        ("dpsg", 100, 0.0422),
+        # one Laplace release of epsilon 1, whose scale is the sensitivity
+        ("functional-perturbation", 1, 0.001),
+    ],
+)
+def test_the_cost_example_is_that_of_the_method(name: str, times: int, scale: float) -> None:
+    cost = cost_example(METHODS[name])
+    assert cost is not None
+    [row] = cost["releases"]
+    assert (row["times"], row["sensitivity"]) == (times, 0.001)
+    assert row["noise_scale"] == pytest.approx(scale, rel=2e-3) and row["first"] is None
+    assert cost_example(METHODS["dgd"]) is None
+
+
+def test_noise_that_changes_is_described_by_its_first_and_last_scale() -> None:
+    cost = cost_example(METHODS["pdop"], rounds=10)
+    assert cost is not None
+    [row] = cost["releases"]
+    assert row["first"] == row["noise_scale"] > row["last"] > 0.0
