@@ -32,7 +32,8 @@ def save(path: Path, identity: str, round: int, trees: State, seed: int | None =
         RuntimeFailure: the file cannot be written; the old one is left unchanged.
     """
     leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(trees))}
-    header = json.dumps({"format": _FORMAT, "identity": identity, "round": round, "seed": seed})
+    about = {"format": _FORMAT, "identity": identity, "round": round}
+    header = json.dumps(about if seed is None else {**about, "seed": seed})
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, header=np.array(header), **leaves)
     partial = path.with_name(path.name + ".partial")

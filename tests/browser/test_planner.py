@@ -411,7 +411,7 @@ def test_what_is_shown_is_what_was_computed(page: Any) -> None:
     for row, way in enumerate(("local", "masked", "central")):
         cells = page.locator("tbody tr").nth(row).locator("td")
         shown = [float(each.get_attribute("data-value")) for each in cells.all()]
-        assert shown == [plan[way][key] for key in ("multiplier", "score", "width", "curvature")]
+        assert shown == [plan[way][key] for key in ("width", "curvature", "multiplier", "score")]
     assert page.locator("tr.chosen th").inner_text() == "Secure aggregation"
     width = f"{plan['masked']['width']:.3g} times as wide"
     assert width in page.locator("#planner-answer").inner_text()
