@@ -93,7 +93,8 @@ def protection(outcome: Outcome) -> list[str]:
         *([f"Adversary: {adversary(worst)}"] if masked else []),
         _cost(worst),
         f"Status: {STATUS[worst.status]}",
-        f"Assumed: {'; '.join(worst.assumptions)}.",
+        "Assumed:",
+        *(f"- {each}" for each in worst.assumptions),
     ]
     if worst.noise is NoiseSource.SIMULATED:
         lines.append(
