@@ -39,6 +39,23 @@ class Answer(Protocol):
         ...
 
 
+@runtime_checkable
+class Printed(Answer, Protocol):
+    """An answer that is printed as a table of its own, rather than as its frame."""
+
+    def cells(self) -> list[list[str]]:
+        """Headings and rows of the printed table, as text."""
+        ...
+
+    def summary(self) -> str:
+        """The table as text."""
+        ...
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the booktabs package."""
+        ...
+
+
 @dataclass(frozen=True)
 class Minimiser:
     """The parameters that minimise a problem.

@@ -19,12 +19,14 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     Args:
         heads: headings, in LaTeX.
-        rows: cells of each row; of the first column as text, of the others in LaTeX.
+        rows: cells of each row; of the first column as text, indented where it begins with two
+            spaces, of the others in LaTeX.
     """
     lines = [" & ".join(heads) + r" \\", r"\midrule"]
     for name, *cells in rows:
         cells = [f"${cell}$" if cell[:1] in ("-", "<") else cell for cell in cells]
-        lines.append(" & ".join([latex(name), *cells]) + r" \\")
+        indent = r"\quad " if name.startswith("  ") else ""
+        lines.append(" & ".join([indent + latex(name.lstrip()), *cells]) + r" \\")
     columns = "l" + "r" * (len(heads) - 1)
     body = "\n".join(lines)
     return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"

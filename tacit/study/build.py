@@ -200,11 +200,17 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
 
 
 def _names_columns(value: Any) -> bool:
-    return isinstance(value, tuple) and any(isinstance(each, ColumnSection) for each in value)
+    return isinstance(value, ColumnSection) or (
+        isinstance(value, tuple) and any(isinstance(each, ColumnSection) for each in value)
+    )
 
 
-def _columns(source: Source, value: Sequence[ColumnSection]) -> tuple[Column, ...]:
+def _columns(
+    source: Source, value: ColumnSection | Sequence[ColumnSection]
+) -> Column | tuple[Column, ...]:
     """Declared columns of the study, cut at the edges that it gives."""
+    if isinstance(value, ColumnSection):
+        return _columns(source, (value,))[0]
     with source.section("data"):
         declared = columns_of(schema(source))
     found = [(declared_column(declared, each.column), each.edges) for each in value]
