@@ -34,7 +34,7 @@ def _names(given: Any) -> tuple[Any, ...]:
 
 def _pairs(given: Any) -> tuple[tuple[Any, Any], ...]:
     """Shares by column, in an order."""
-    if given == ():
+    if given is None:
         return ()
     if not isinstance(given, Mapping):
         raise ConfigError(
@@ -89,8 +89,8 @@ class PrivateTableOne(OneSum):
     by: Column | None = eqx.field(static=True, default=None)
     medians: Sequence[str] = eqx.field(static=True, converter=_names, default=())
     bins: Count = eqx.field(static=True, default=20)
-    shares: Annotated[Sequence[tuple[str, float]], Key(Mapping[str, float])] = eqx.field(
-        static=True, converter=_pairs, default=()
+    shares: Annotated[Sequence[tuple[str, float]], Key(Mapping[str, float] | None)] = eqx.field(
+        static=True, converter=_pairs, default=None
     )
     suppress_below: Whole = eqx.field(static=True, default=0)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)

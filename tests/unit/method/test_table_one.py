@@ -1,4 +1,4 @@
-"""Private table 1: that of pandas and SciPy without noise; with it, intervals and tests that hold."""
+"""Private table 1: without noise that of pandas and SciPy, with it intervals and tests hold."""
 
 from __future__ import annotations
 
@@ -352,7 +352,7 @@ def test_with_a_budget_it_has_noise_of_the_stated_size(relation: Any) -> None:
 def test_a_share_makes_a_column_more_precise() -> None:
     even, uneven = (
         PrivateTableOne(COLUMNS, BY, ["age"], shares=shares).query.spread(1.0)
-        for shares in ({}, {"age": 4.0})
+        for shares in (None, {"age": 4.0})
     )
     assert even == pytest.approx([math.sqrt(2.0 * 5.0)] * 5)
     assert uneven == pytest.approx([math.sqrt(2.0 * 11.0 / each) for each in (4, 4, 1, 1, 1)])
