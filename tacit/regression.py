@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import pandas as pd
-
 from tacit import checks
 from tacit._engine.result import Result
 from tacit._engine.runner import run
@@ -18,12 +16,12 @@ from tacit.data.cells import columns_of
 from tacit.data.design import Design
 from tacit.data.feature import Feature
 from tacit.data.formula import named_in, parse_formula
-from tacit.data.frames import Table, from_frame, is_frame
+from tacit.data.frames import Table, one_table
 from tacit.data.partition import by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Schema
 from tacit.data.table import prepare
-from tacit.data.undeclared import filled
+from tacit.data.undeclared import check_declared, filled
 from tacit.errors import ConfigError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
@@ -39,6 +37,7 @@ from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
 _ONE_COLLUDER = Masks()
@@ -249,29 +248,11 @@ def glm(
         >>> fit.guarantee.worst.status.value
         'proved'
     """
-    if isinstance(data, Mapping) and data and all(map(is_frame, data.values())):
-        sites = list(data) if sites is None else sites
-        tables = {name: from_frame(table) for name, table in data.items()}
-        data = pd.concat(
-            [frame.assign(**{site: name}) for name, frame in tables.items()], ignore_index=True
-        )
-    if isinstance(data, Mapping) or not (is_frame(data) or hasattr(data, "collect")):
-        raise ConfigError(
-            f"data is {checks.shown(data)}; give a table of pandas, polars or Arrow with a column "
-            "of sites, or one table per site by name"
-        )
-    data = from_frame(data)
-    if not (
-        columns is None
-        or (isinstance(columns, Mapping) and all(isinstance(c, Feature) for c in columns.values()))
-    ):
-        raise ConfigError(
-            f"columns={checks.shown(columns)} must declare columns of the model by name, such as "
-            "{'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
-        )
+    frame, sites = one_table(data, site, sites)
+    check_declared(columns)
     if not isinstance(weights, str | None):
         raise ConfigError(f"weights={checks.shown(weights)} must be the name of a column")
-    declared = filled(data, columns or {}, named_in(formula), family, weights=weights)
+    declared = filled(frame, columns or {}, named_in(formula), family, weights=weights)
     declared.warn("columns={'age': data.Numeric(18, 90)}", stacklevel=3)
     schema = Schema(
         declared.features,
@@ -283,7 +264,7 @@ def glm(
     )
     found = columns_of(schema)
     target, design = parse_formula(formula, found)
-    divided = by_column(prepare(data, schema), sites)
+    divided = by_column(prepare(frame, schema), sites)
     records = record_tables(divided.features, schema, names=divided.names, size=size)
     budget = None
     if epsilon is not None:

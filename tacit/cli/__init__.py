@@ -33,17 +33,22 @@ from tacit.cli import (
 from tacit.cli.console import INTERRUPTED
 from tacit.cli.helping import Discreet, OfAStudy, Sections
 from tacit.cli.options import (
+    Bounds,
     Decimal,
     Delta,
     Encoding,
     Epsilon,
     Force,
     Json,
+    Levels,
+    Local,
     Output,
     Public,
+    Seed,
     Separator,
     Sheet,
     SiteColumn,
+    StudyCopy,
     TableFile,
     Useful,
     to_folder,
@@ -55,6 +60,7 @@ _EPILOG = """\b
 Examples:
   tacit demo                            fit a table and a model across eight sites
   tacit fit visits.csv "ill ~ age + C(sex)" --family binomial --site clinic --epsilon 1
+  tacit table1 visits.csv --by arm --site clinic --epsilon 1
   tacit init visits.csv --target visits --site hospital
   tacit run study.toml --output first
   tacit describe dpsg                   what a method releases, and what that costs
@@ -176,27 +182,8 @@ def fit(
     site: SiteColumn = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = DELTA,
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bounds",
-            "-b",
-            metavar="COLUMN=LOW:HIGH",
-            show_default=False,
-            help="Public bounds of a number, e.g. age=18:90, or of dates (2020-01-01:2024-12-31); "
-            "repeatable. Without, the records' own are taken, which leaks them.",
-        ),
-    ] = None,
-    levels: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--levels",
-            "-l",
-            metavar="COLUMN=A,B,...",
-            show_default=False,
-            help="Public levels of a column, e.g. sex=f,m; repeatable. Without, likewise.",
-        ),
-    ] = None,
+    bounds: Bounds = None,
+    levels: Levels = None,
     weights: Annotated[
         str | None,
         typer.Option(
@@ -215,22 +202,12 @@ def fit(
         bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")
     ] = False,
     sums: Annotated[int, typer.Option("--sums", min=3, max=4, help="Number of sums.")] = 4,
-    local: Annotated[
-        bool,
-        typer.Option(
-            "--local", help="Local noise: each site hides alone, without secure aggregation."
-        ),
-    ] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated noise.")] = 0,
+    local: Local = False,
+    seed: Seed = 0,
     output: Annotated[
         Path | None, to_folder("Directory for the results.", "fit, or fit-2, ...")
     ] = None,
-    study: Annotated[
-        Path | None,
-        typer.Option(
-            "--study", show_default=False, help="Also write the study file, for `tacit run`."
-        ),
-    ] = None,
+    study: StudyCopy = None,
     force: Force = False,
     public: Public = False,
     fail_if_useless: Useful = False,
@@ -261,6 +238,129 @@ def fit(
             force=force,
             public=public,
             useful=fail_if_useless,
+            json=json,
+        )
+    )
+
+
+@app.command()
+def table1(
+    ctx: typer.Context,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE", help="CSV, Excel or Parquet file, or a study file (TOML) of a table 1."
+        ),
+    ],
+    columns: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="COLUMN",
+            show_default=False,
+            help="Columns to describe.  [default: all but identifiers, dates and long texts]",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", show_default=False, help="Column by whose levels records are grouped."
+        ),
+    ] = None,
+    site: SiteColumn = None,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = DELTA,
+    bounds: Bounds = None,
+    levels: Levels = None,
+    median: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--median",
+            "-m",
+            metavar="COLUMN",
+            show_default=False,
+            help="Number of which median and quartiles are shown, at the cost of a further column; "
+            "repeatable.",
+        ),
+    ] = None,
+    bins: Annotated[
+        int, typer.Option(min=2, help="Number of intervals that quantiles are read off.")
+    ] = 20,
+    share: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--share",
+            metavar="COLUMN=NUMBER",
+            show_default=False,
+            help="Relative share of the budget, e.g. age=2; repeatable.  [default: 1 each]",
+        ),
+    ] = None,
+    suppress_below: Annotated[
+        int,
+        typer.Option(min=0, help="Print '<N' for smaller counts: a rule for readers, no privacy."),
+    ] = 0,
+    size: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default=False,
+            help="Make the number of records private and release it (add/remove adjacency): a "
+            "public number near that of a site.",
+        ),
+    ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
+    local: Local = False,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None,
+        to_folder("Directory for the results.", "table1, or table1-2, ...; a study's own"),
+    ] = None,
+    study: StudyCopy = None,
+    force: Force = False,
+    public: Public = False,
+    json: Json = False,
+) -> None:
+    """Describe the records of the sites by group: a table 1 from one private sum.
+
+    The noise is simulated, to see what the sites would get. --study writes what they agree on.
+    """
+    from tacit.cli.describing import describe_by_study, describe_table
+    from tacit.study import Reading
+
+    if data.suffix == ".toml":
+        kept = ("data", "output", "force", "public", "json")
+        sources = {each: ctx.get_parameter_source(str(each.name)) for each in ctx.command.params}
+        given = [
+            each.opts[-1]
+            for each, source in sources.items()
+            if each.name not in kept and source is not None and source.name == "COMMANDLINE"
+        ]
+        code = describe_by_study(data, given, output, force=force, public=public, json=json)
+        raise typer.Exit(code)
+    relation = {} if size is None else {"relation": "add_remove"}
+    method = {"medians": median} if median else {}
+    method |= {} if bins == 20 else {"bins": bins}
+    method |= {"suppress_below": suppress_below} if suppress_below else {}
+    raise typer.Exit(
+        describe_table(
+            data,
+            columns or [],
+            by=by,
+            site=site,
+            bounds=bounds or [],
+            levels=levels or [],
+            shares=share or [],
+            privacy={"epsilon": epsilon, "delta": delta, "masks": not local, **relation},
+            method=method,
+            size=size,
+            seed=seed,
+            reading=Reading(separator, encoding, decimal, sheet),
+            output=output,
+            study=study,
+            force=force,
+            public=public,
             json=json,
         )
     )

@@ -14,9 +14,11 @@ from tacit.cli.console import guarded
 from tacit.cli.running import free, run_source
 from tacit.errors import ConfigError
 from tacit.study._output import Destination
-from tacit.study.fitting import fit_study
+from tacit.study.fitting import Fit, fit_study
 from tacit.study.read import parse_study
 from tacit.study.reading import Reading
+
+_EXAMPLES = {"bounds": "age=18:90", "levels": "sex=f,m", "share": "age=2"}
 
 
 def fit_table(
@@ -42,11 +44,7 @@ def fit_table(
     """Fit the regression; see `tacit fit --help`."""
 
     def command() -> int:
-        if study is not None and study.exists() and not force:
-            raise ConfigError(
-                f"study={str(study)!r} exists; give --force to replace it, or another name"
-            )
-
+        check_free(study, force)
         folder = Path() if study is None else study.parent
         found = fit_study(
             data,
@@ -54,26 +52,70 @@ def fit_table(
             family=family,
             site=site,
             weights=weights,
-            bounds={name: _bounds(name, text) for name, text in _pairs("bounds", bounds)},
-            levels={name: text.split(",") for name, text in _pairs("levels", levels)},
+            bounds={name: bounds_of(name, text) for name, text in pairs("bounds", bounds)},
+            levels={name: text.split(",") for name, text in pairs("levels", levels)},
             privacy=privacy,
             method=method,
             run={"seed": seed},
             folder=folder,
             reading=reading,
         )
-        source = parse_study(found.text, "the study of this fit", folder)
-        for name, what in found.taken.items():
-            print(_warning(name, what), file=sys.stderr)
-        for told in found.told:
-            print(f"WARNING: {told}. Declare it: --decimal ,", file=sys.stderr)
-        if study is not None:
-            study.write_text(found.text, encoding="utf-8")
-        target = output if output is not None else free(Path("fit"))
-        destination = Destination(target, force or output is None)
-        return run_source(source, destination, None, public=public, useful=useful, json=json)
+        return run_written(
+            found,
+            "fit",
+            output=output,
+            study=study,
+            force=force,
+            public=public,
+            useful=useful,
+            json=json,
+        )
 
     return guarded(command, as_json=json)
+
+
+def check_free(study: Path | None, force: bool) -> None:
+    """Refuse to replace a study file that nobody asked to be replaced."""
+    if study is not None and study.exists() and not force:
+        raise ConfigError(
+            f"study={str(study)!r} exists; give --force to replace it, or another name"
+        )
+
+
+def run_written(
+    found: Fit,
+    what: str,
+    *,
+    output: Path | None,
+    study: Path | None,
+    force: bool,
+    public: bool,
+    json: bool,
+    useful: bool = False,
+) -> int:
+    """Run a study that was written from a table, with a warning for what was read off it.
+
+    Args:
+        found: the study.
+        what: what it makes, in a word: the name of the directory if none is given.
+        output: directory for the results.
+        study: where to write the study file, if anywhere.
+        force: whether to replace files.
+        public: whether to also write a report from releases only.
+        json: whether to print one JSON document.
+        useful: whether an answer that is not worth having has an exit code of its own.
+    """
+    folder = Path() if study is None else study.parent
+    source = parse_study(found.text, f"the study of this {what}", folder)
+    for name, read in found.taken.items():
+        print(_warning(name, read), file=sys.stderr)
+    for told in found.told:
+        print(f"WARNING: {told}. Declare it: --decimal ,", file=sys.stderr)
+    if study is not None:
+        study.write_text(found.text, encoding="utf-8")
+    target = output if output is not None else free(Path(what))
+    destination = Destination(target, force or output is None)
+    return run_source(source, destination, None, public=public, useful=useful, json=json)
 
 
 def _warning(name: str, what: str) -> str:
@@ -91,20 +133,21 @@ def _warning(name: str, what: str) -> str:
     )
 
 
-def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
+def pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
+    """An option of the form COLUMN=VALUE, given several times."""
     found: list[tuple[str, str]] = []
     for each in given:
         name, equals, value = each.partition("=")
         if not (name and equals and value):
             raise ConfigError(
-                f"{option}={each!r} must be a column and its {option}, as in "
-                + ("age=18:90" if option == "bounds" else "sex=f,m")
+                f"{option}={each!r} must be a column and its {option}, as in {_EXAMPLES[option]}"
             )
         found.append((name, value))
     return found
 
 
-def _bounds(name: str, text: str) -> tuple[float, float] | tuple[date, date]:
+def bounds_of(name: str, text: str) -> tuple[float, float] | tuple[date, date]:
+    """Bounds of a number or of dates, from LOW:HIGH."""
     low, _, high = text.partition(":")
     with suppress(ValueError):
         return float(low), float(high)

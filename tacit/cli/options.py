@@ -41,6 +41,36 @@ SiteColumn = Annotated[
         help="Column with the site that holds each record.  [default: four simulated sites]",
     ),
 ]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bounds",
+        "-b",
+        metavar="COLUMN=LOW:HIGH",
+        show_default=False,
+        help="Public bounds of a number, e.g. age=18:90, or of dates (2020-01-01:2024-12-31); "
+        "repeatable. Without, the records' own are taken, which leaks them.",
+    ),
+]
+Levels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--levels",
+        "-l",
+        metavar="COLUMN=A,B,...",
+        show_default=False,
+        help="Public levels of a column, e.g. sex=f,m; repeatable. Without, likewise.",
+    ),
+]
+Local = Annotated[
+    bool,
+    typer.Option("--local", help="Local noise: each site hides alone, without secure aggregation."),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated noise.")]
+StudyCopy = Annotated[
+    Path | None,
+    typer.Option("--study", show_default=False, help="Also write the study file, for `tacit run`."),
+]
 Separator = Annotated[
     str | None,
     typer.Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import pandas as pd
@@ -10,7 +11,7 @@ from tacit import checks
 from tacit.arguments import checked
 from tacit.data.columns import check_distinct
 from tacit.data.files import first_line, numbered
-from tacit.errors import ProblemError
+from tacit.errors import ConfigError, ProblemError
 
 
 @runtime_checkable
@@ -54,6 +55,31 @@ def from_frame(frame: Table) -> pd.DataFrame:
     names = [str(name) for name in frame.columns]
     check_distinct(names, "the frame")
     return frame.set_axis(names, axis=1)
+
+
+def one_table(
+    data: Table | Mapping[str, Table], site: str, sites: Sequence[str] | None
+) -> tuple[pd.DataFrame, Sequence[str] | None]:
+    """One table with a column of sites, and the names of the sites, if these are known.
+
+    Args:
+        data: such a table, or one table per site by name.
+        site: name of the column of sites.
+        sites: names of the sites, if they are given.
+
+    Raises:
+        ConfigError: neither of these.
+    """
+    if isinstance(data, Mapping) and data and all(map(is_frame, data.values())):
+        tables = {name: from_frame(table) for name, table in data.items()}
+        named = [frame.assign(**{site: name}) for name, frame in tables.items()]
+        return pd.concat(named, ignore_index=True), list(data) if sites is None else sites
+    if isinstance(data, Mapping) or not (is_frame(data) or hasattr(data, "collect")):
+        raise ConfigError(
+            f"data is {checks.shown(data)}; give a table of pandas, polars or Arrow with a column "
+            "of sites, or one table per site by name"
+        )
+    return from_frame(data), sites
 
 
 def is_frame(value: object) -> bool:

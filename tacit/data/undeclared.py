@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tacit import checks
 from tacit.data.columns import column_of
 from tacit.data.dates import formats_of, read_dates
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.guessing import MANY, guess_kinds, kind_of
 from tacit.data.rules import level_key
-from tacit.errors import ProblemError
+from tacit.errors import ConfigError, ProblemError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,6 +138,23 @@ def filled(
         if what:
             taken[name] = what
     return Filled(features, taken)
+
+
+def check_declared(columns: Any) -> None:
+    """Refuse what declares no columns by name.
+
+    Raises:
+        ConfigError: with an example.
+    """
+    if columns is None:
+        return
+    if not isinstance(columns, Mapping) or not all(
+        isinstance(c, Feature) for c in columns.values()
+    ):
+        raise ConfigError(
+            f"columns={checks.shown(columns)} must declare columns by name, such as "
+            "{'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
+        )
 
 
 def column_named(frame: pd.DataFrame, name: str) -> pd.Series:

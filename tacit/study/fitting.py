@@ -6,9 +6,7 @@ that is public.
 
 from __future__ import annotations
 
-import json as codec
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -16,13 +14,21 @@ from typing import Any
 
 from tacit.data.feature import Categorical, Date, Feature, Numeric
 from tacit.data.formula import named_in
-from tacit.errors import ConfigError, ProblemError
+from tacit.errors import ConfigError
 from tacit.study.reading import Reading, key_of, relative
+from tacit.study.section_text import (
+    assumed_lines,
+    feature_keys,
+    of_options,
+    partition_text,
+    section_text,
+    value_text,
+)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A study that fits one regression.
+    """A study that was written from a table.
 
     Attributes:
         text: text of the study file, TOML.
@@ -82,7 +88,7 @@ def fit_study(
     named = named_in(formula)
     declared: dict[str, Feature] = {}
     formats: dict[str, str] = {}
-    with _of_options():
+    with of_options():
         for name, (low, high) in (bounds or {}).items():
             if isinstance(low, int | float) and isinstance(high, int | float):
                 declared[name] = Numeric(low, high)
@@ -101,62 +107,18 @@ def fit_study(
     model = {"formula": formula, "family": family}
     model |= {} if weights is None else {"weights": weights}
     parts = [
-        f"title = {_text(formula)}",
-        _table("data", {"path": relative(data, folder), "missing": missing})
+        f"title = {value_text(formula)}",
+        section_text("data", {"path": relative(data, folder), "missing": missing})
         + reading.lines()
-        + _assumed([*told, *found.assumptions]),
+        + assumed_lines([*told, *found.assumptions]),
         *(
-            _table(f"data.features.{key_of(name)}", _keys(feature))
+            section_text(f"data.features.{key_of(name)}", feature_keys(feature))
             for name, feature in found.features.items()
         ),
-        _partition(site, sites),
-        _table("model", model),
-        _table("method", {"name": "glm", **(method or {})}),
-        *([] if privacy is None else [_table("privacy", privacy)]),
-        *([_table("run", run)] if run else []),
+        partition_text(site, sites),
+        section_text("model", model),
+        section_text("method", {"name": "glm", **(method or {})}),
+        *([] if privacy is None else [section_text("privacy", privacy)]),
+        *([section_text("run", run)] if run else []),
     ]
     return Fit("\n\n".join(part.rstrip("\n") for part in parts) + "\n", found.taken, told)
-
-
-@contextmanager
-def _of_options() -> Generator[None, None, None]:
-    """Declarations come from options here, so that errors about them are about options."""
-    try:
-        yield
-    except ProblemError as error:
-        raise ConfigError(f"bounds and levels: {error}") from error
-
-
-def _keys(feature: Feature) -> dict[str, Any]:
-    """A declaration as keys of a study."""
-    if isinstance(feature, Numeric):
-        return {"lower": feature.lower, "upper": feature.upper}
-    if isinstance(feature, Categorical):
-        return {"levels": list(feature.levels or ())}
-    if isinstance(feature, Date):
-        written = {} if feature.format is None else {"format": feature.format}
-        return {"kind": "date", "lower": feature.lower, "upper": feature.upper, **written}
-    return {"kind": "boolean"}
-
-
-def _assumed(assumptions: Sequence[str]) -> str:
-    if not assumptions:
-        return ""
-    return "assumed = [\n" + "".join(f"    {_text(each)},\n" for each in assumptions) + "]\n"
-
-
-def _partition(site: str | None, sites: Sequence[str]) -> str:
-    if site is None:
-        return _table("partition", {"by": "even", "sites": 4})
-    given: dict[str, Any] = {"by": "column", "column": site}
-    if sites:
-        given["sites"] = list(sites)
-    return _table("partition", given)
-
-
-def _table(name: str, values: Mapping[str, Any]) -> str:
-    return f"[{name}]\n" + "".join(f"{key} = {_text(value)}\n" for key, value in values.items())
-
-
-def _text(value: Any) -> str:
-    return codec.dumps(value, ensure_ascii=False)

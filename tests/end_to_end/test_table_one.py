@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import tacit
 from tacit.cli import app
+from tacit.data.undeclared import PrivacyLeakWarning
 from tacit.deploy.operate.rehearse import perform, prepare
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, ProblemError
 from tacit.study import assemble, execute, read_study
 from tests.end_to_end.study import told
 
@@ -99,7 +101,9 @@ def test_a_study_is_run_and_its_table_is_written(tmp_path: Path) -> None:
     )
     assert len(answer["rows"]) == len(table)
     guarantee = json.loads((folder / "guarantee.json").read_text())
-    assert "table1.csv" in guarantee["covers"]
+    assert {"table1.csv", "table1.html", "table1.tex"} <= set(guarantee["covers"])
+    assert "<th>arm: placebo</th>" in (folder / "table1.html").read_text()
+    assert r"\toprule" in (folder / "table1.tex").read_text()
     owner = document["guarantee"]["owners"][0]
     assert (owner["status"], owner["releases"]) == ("proved", 1)
     assert owner["epsilon"] == pytest.approx(2.0, rel=1e-6)
@@ -107,6 +111,130 @@ def test_a_study_is_run_and_its_table_is_written(tmp_path: Path) -> None:
         page = (folder / report).read_text()
         assert "age, median [quartiles]" in page and "Arm: placebo" in page
         assert "standardised mean difference" in page
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    visits().to_csv(tmp_path / "visits.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+DECLARED = ("-b", "age=20:80", "-l", "sex=f,m", "-l", "arm=drug,placebo")
+GROUPED = ("--by", "arm", "--site", "site")
+
+
+def test_it_is_what_people_type(there: Path) -> None:
+    typed = (*("table1", "visits.csv"), *GROUPED, *DECLARED, "--median", "age")
+    document = told(*typed, "--study", "mine.toml", "-e", "2", "--share", "age=2")
+    table = pd.read_csv("table1/table1.csv", keep_default_na=False, na_values=[""])
+    close_to_the_truth(table)
+    owner = document["guarantee"]["owners"][0]
+    assert not any("read off" in each for each in owner["assumptions"])
+    # the same study from its file, and the same call from Python, give the same bits
+    told("table1", "mine.toml", "-o", "again")
+    assert Path("again/table1.csv").read_bytes() == Path("table1/table1.csv").read_bytes()
+    found = tacit.table1(
+        pd.read_csv("visits.csv"),
+        by="arm",
+        columns={
+            "arm": tacit.data.Categorical(["drug", "placebo"]),
+            "age": tacit.data.Numeric(20, 80),
+            "sex": tacit.data.Categorical(["f", "m"]),
+            "ill": tacit.data.Boolean(),
+        },
+        medians=["age"],
+        shares={"age": 2.0},
+        epsilon=2.0,
+        seed=0,
+    )
+    np.testing.assert_array_equal(found.to_frame()["value"], table["value"])
+    assert found.to_html() == Path("table1/table1.html").read_text()
+    assert found.to_latex() == Path("table1/table1.tex").read_text()
+    assert repr(found) == repr(found.table) and "Status: proved" in found.summary()
+    assert found._repr_html_() == found.to_html() and found.left_out == ()
+
+
+def test_what_is_not_declared_is_read_off_and_said(there: Path) -> None:
+    frame = visits().assign(patient_id=[f"p{i}" for i in range(RECORDS)], well=[0, 1] * 600)
+    frame["day"] = "2024-03-01"
+    with pytest.warns(PrivacyLeakWarning, match="bounds 20 to 80 of column age"):
+        found = tacit.table1(frame, epsilon=2.0, seed=0, masks=None)
+    assert found.left_out == ("patient_id", "day")
+    assert [column.name for column in found.table.columns] == ["arm", "age", "sex", "ill", "well"]
+    assert found.table.columns[4].levels == ("false", "true", "missing")
+    assumed = found.guarantee.worst.assumptions
+    assert any("the bounds 20 to 80 of column age" in each for each in assumed)
+    assert any("no two records have the same patient_id" in each for each in assumed)
+    done = CliRunner().invoke(app, ["table1", "visits.csv", "age", *GROUPED])
+    assert done.exit_code == 0 and "WARNING: the bounds 20 to 80" in done.stderr
+    assert "age, mean (SD)" in done.stdout and "sex" not in done.stdout
+
+
+@pytest.mark.long
+def test_the_number_of_records_may_be_private(there: Path) -> None:
+    document = told("table1", "visits.csv", "sex", *DECLARED[2:4], "--size", "400", "-s", "site")
+    owner = document["guarantee"]["owners"][0]
+    assert owner["relation"] == "add_remove"
+    assert not any("number of records of every owner is public" in a for a in owner["assumptions"])
+    assert set(document["sites"].values()) == {None}
+    row = document["answer"]["rows"][0]
+    assert (row["variable"], row["statistic"]) == ("records", "n")
+    assert row["lower"] < RECORDS < row["upper"] and row["standard_error"] > 0.0
+    assert "takes no share of the budget" in Path("table1/table1.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("typed", "what"),
+    [
+        (("agee",), "did you mean 'age'"),
+        (("arm",), "that of the groups"),
+        (("site",), "that of the sites"),
+        (("age", "age"), "stands twice"),
+        (("age", "--bounds", "sex=1:2"), "'sex' is declared, and not in the table"),
+        (("age", "--bounds", "age=2020-01-01:2021-01-01"), "must be numbers"),
+        (("age", "--bounds", "age=80:20"), "bounds"),
+        (("age", "--share", "age"), "share='age'"),
+        (("age", "--share", "age=x"), "must be a number"),
+        (("age", "--share", "ill=2"), "ill"),
+        (("age", "--median", "sex"), "sex"),
+    ],
+)
+def test_mistyped_commands_are_refused(there: Path, typed: tuple[str, ...], what: str) -> None:
+    done = CliRunner().invoke(app, ["table1", "visits.csv", *typed, *GROUPED])
+    assert done.exit_code == 2 and what in done.stderr
+
+
+def test_a_study_takes_no_options_that_it_has_keys_for(there: Path) -> None:
+    study = written(there)
+    done = CliRunner().invoke(app, ["table1", str(study), "--by", "sex"])
+    assert done.exit_code == 2 and "--by cannot be given with a study" in done.stderr
+    study.write_text(
+        STUDY.replace("table1", "counts")
+        .replace('by = "arm"\n', "")
+        .replace('columns = ["age", "sex", "ill"]\nmedians = ["age"]', 'columns = ["sex"]')
+    )
+    done = CliRunner().invoke(app, ["table1", str(study)])
+    assert done.exit_code == 2 and "tacit run" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "what"),
+    [
+        ({"variables": ["day"]}, ProblemError, "holds dates"),
+        ({"variables": []}, ProblemError, "no column is left"),
+        ({"by": "none"}, ProblemError, "'none' is not a column"),
+        ({"by": "age", "columns": {"age": tacit.data.Numeric(0, 90)}}, ConfigError, "fewer than"),
+        ({"columns": {"age": 3}}, ConfigError, "must declare columns by name"),
+        ({"data": 3}, ConfigError, "give a table"),
+        ({"relation": "add_remove"}, ProblemError, "size"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::tacit.data.undeclared.PrivacyLeakWarning")
+def test_mistakes_in_python_are_refused(given: dict[str, Any], error: Any, what: str) -> None:
+    frame = visits().assign(day="2024-03-01")
+    with pytest.raises(error, match=what):
+        tacit.table1(**{"data": frame, **given})
 
 
 def test_commands_about_studies_take_it(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tacit.deploy.operate.archive import CONTENTS, CONTEXT, FORMAT, SIGNATURE, d
 from tacit.deploy.operate.finished import MANIFEST, Finished, read_finished
 from tacit.deploy.operate.report import REPORT, render_report
 from tacit.errors import ConfigError, RuntimeFailure
+from tacit.method.answer import files_of
 from tacit.method.coefficients import CoefficientTable
 from tacit.privacy.ledger.extract import extract
 from tacit.study.fitted import MODEL, NAME
@@ -118,7 +119,7 @@ def _files(found: Finished, ledger: Path | None) -> dict[str, bytes]:
         charged["ledger.json"] = _json(extract(file, found.manifest.run.hex(), found.name))
     run = found.laid_out()
     answer = found.answer(run)
-    released = ["model.npz", f"{answer.kind}.csv"]
+    released = ["model.npz", *files_of(answer)]
     released += [NAME] if isinstance(answer, CoefficientTable) else []
     released += [MODEL] if (found.folder / MODEL).exists() else []
     released += [] if found.guarantee is None else ["guarantee.json"]

@@ -14,7 +14,7 @@ from tacit._engine.inputs import stops
 from tacit.deploy.agreement.declared import Declared, counts_are_public
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.operate.finished import Finished, read_finished
-from tacit.method.answer import Answer, Minimiser
+from tacit.method.answer import Answer, Minimiser, files_of
 from tacit.method.coefficients import CoefficientTable
 from tacit.privacy.guarantee import Guarantee
 from tacit.report.data import ReportData
@@ -114,8 +114,7 @@ def _covered(found: Finished, answer: Answer) -> tuple[str, ...]:
     """Names of the files that follow from releases and declared numbers."""
     regression = (NAME,) if isinstance(answer, CoefficientTable) else ()
     model = (MODEL,) if (found.folder / MODEL).exists() else ()
-    table = f"{answer.kind}.csv"
-    return (table, "guarantee.json", *model, "model.npz", *regression, REPORT)
+    return (*files_of(answer), "guarantee.json", *model, "model.npz", *regression, REPORT)
 
 
 def _summary(found: Finished, run: Declared, records: list[int] | None) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.deploy.files import write_bytes, write_json, write_text
 from tacit.deploy.member.compare import Comparison
 from tacit.escape import cell
-from tacit.method.answer import Answer, Minimiser, safe
+from tacit.method.answer import Answer, Minimiser, files_of
 from tacit.method.fitted import FittedRegression
 from tacit.method.fitted_model import FittedModel
 from tacit.privacy.guarantee import Guarantee
@@ -89,7 +89,7 @@ class Outcome:
 
 def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
     """Write `result.json` last, after `model.npz`, `guarantee.json` and `coefficients.csv` if they
-    exist, or the table of an answer that is not a minimiser, such as `counts.csv`.
+    exist, or the files of an answer that is not a minimiser, such as `counts.csv`.
 
     Args:
         folder: state folder of the member.
@@ -108,8 +108,8 @@ def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
             writer.writerows(zip(map(cell, outcome.names), values, strict=True))
             write_text(folder / "coefficients.csv", text.getvalue())
         else:
-            table = safe(outcome.answer.frame()).to_csv(index=False)
-            write_text(folder / f"{outcome.answer.kind}.csv", table)
+            for name, text in files_of(outcome.answer).items():
+                write_text(folder / name, text)
     if outcome.regression is not None:
         write_text(folder / NAME, outcome.regression.to_json() + "\n")
     if outcome.model is not None:
