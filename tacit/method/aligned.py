@@ -18,9 +18,9 @@ def ruled(rows: Sequence[Sequence[str]], below: Sequence[str]) -> str:
         "  ".join(
             cell.ljust(width) if i == 0 else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
+        ).rstrip()
         for row in rows
     ]
-    rule = "=" * len(lines[0])
+    rule = "=" * (sum(widths) + 2 * (len(widths) - 1))
     wrapped = [line for each in below for line in textwrap.wrap(each, max(80, len(rule)))]
     return "\n".join([rule, lines[0], rule.replace("=", "-"), *lines[1:], rule, *wrapped])

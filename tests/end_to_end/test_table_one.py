@@ -156,16 +156,16 @@ def test_it_is_what_people_type(there: Path) -> None:
 
 
 def test_what_is_not_declared_is_read_off_and_said(there: Path) -> None:
-    frame = visits().assign(patient_id=[f"p{i}" for i in range(RECORDS)], well=[0, 1] * 600)
+    frame = visits().assign(ticket=[f"p{i}" for i in range(RECORDS)], well=[0, 1] * 600)
     frame["day"] = "2024-03-01"
     with pytest.warns(PrivacyLeakWarning, match="bounds 20 to 80 of column age"):
         found = tacit.table1(frame, epsilon=2.0, seed=0, masks=None)
-    assert found.left_out == ("patient_id", "day")
+    assert found.left_out == ("ticket", "day")
     assert [column.name for column in found.table.columns] == ["arm", "age", "sex", "ill", "well"]
     assert found.table.columns[4].levels == ("false", "true", "missing")
     assumed = found.guarantee.worst.assumptions
     assert any("the bounds 20 to 80 of column age" in each for each in assumed)
-    assert any("no two records have the same patient_id" in each for each in assumed)
+    assert any("no two records have the same ticket" in each for each in assumed)
     done = CliRunner().invoke(app, ["table1", "visits.csv", "age", *GROUPED])
     assert done.exit_code == 0 and "WARNING: the bounds 20 to 80" in done.stderr
     assert "age, mean (SD)" in done.stdout and "sex" not in done.stdout
@@ -180,7 +180,7 @@ def test_the_number_of_records_may_be_private(there: Path) -> None:
     assert set(document["sites"].values()) == {None}
     row = document["answer"]["rows"][0]
     assert (row["variable"], row["statistic"]) == ("records", "n")
-    assert row["lower"] < RECORDS < row["upper"] and row["standard_error"] > 0.0
+    assert 0.0 < abs(row["value"] - RECORDS) < 5.0 * row["standard_error"]
     assert "takes no share of the budget" in Path("table1/table1.html").read_text()
 
 
@@ -345,12 +345,8 @@ def test_real_processes_make_it(tmp_path: Path, masks: bool) -> None:
     assert all(member["noise"] == "secure" for member in found)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "changes",
-    [(), pytest.param((("masks = true\n", ""),), marks=pytest.mark.slow)],
-    ids=["masks", "local"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [(), (("masks = true\n", ""),)], ids=["masks", "local"])
 def test_sites_and_a_simulation_have_the_same_bits(
     tmp_path: Path, changes: tuple[tuple[str, str], ...]
 ) -> None:
