@@ -29,6 +29,7 @@ from tacit.data.cells import Column, Scale
 from tacit.method import PrivateTableOne
 from tacit.method._table_margins import Cells, consistent
 from tacit.method._table_tests import levels_differ, means_differ
+from tacit.privacy import Masks
 
 SITES, COLUMNS = 8, 20
 EPSILONS = (None, 2.0, 1.0, 0.5, 0.25)
@@ -46,7 +47,7 @@ def noise(epsilon: float | None) -> float:
     levels = [data.Categorical(["a", "b", "c"])] * COLUMNS
     schema = data.Schema({f"x{i}": each for i, each in enumerate(levels)}, None, intercept=False)
     task = problem.record_tables([np.zeros((1, 3 * COLUMNS))] * SITES, schema)
-    budget = tacit.Privacy(clip=1.0, epsilon=epsilon, masks=tacit.privacy.Masks())
+    budget = tacit.Privacy(clip=1.0, epsilon=epsilon, masks=Masks())
     method = PrivateTableOne([task.column(name) for name in schema.features], privacy=budget)
     terms = tacit.contract(task, network.Coordinator(SITES), method, rounds=1)
     return float(method.query.spread(SITES * float(terms.spread(1, SITES)))[0])
@@ -154,13 +155,14 @@ def hie() -> pd.DataFrame:
     """Half-widths on the records of RAND HIE, by deductible, with all of their other columns."""
     from statsmodels.datasets import randhie
 
-    records: Any = randhie.load_pandas().data.eval("site = index // 2524")
+    loaded: Any = randhie.load_pandas()
+    records: Any = loaded.data.eval("site = index // 2524")
     rows: list[dict[str, Any]] = []
     for epsilon in EPSILONS[1:]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = tacit.table1(records, by="idp", epsilon=epsilon, seed=1, medians=["disea"])
-        table = found.to_frame()
+        table: Any = found.to_frame()
         half = (table["upper"] - table["lower"]) / 2.0
         mean = table["statistic"] == "mean"
         rows.append(

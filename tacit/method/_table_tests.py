@@ -103,13 +103,25 @@ def _statistic(
     added = moved @ noise @ moved.swapaxes(1, 2)
     sampled = p[:, :, None] * np.eye(levels) - p[:, :, None] * p[:, None, :]
     whole = n[..., None] * sampled[:, None] + added[:, None]
-    weights = np.linalg.pinv(whole, rcond=1e-10, hermitian=True)
+    weights = _inverse(whole, bool(noise.any()))
     # the distribution that fits all groups best, with weights that need no fit
     right = np.einsum("bgij,bgj->bi", weights * n[..., None], tables - n * p[:, None])
-    step = np.linalg.pinv(np.sum(weights * n[..., None] ** 2, axis=1), rcond=1e-10, hermitian=True)
+    step = _inverse(np.sum(weights * n[..., None] ** 2, axis=1), bool(noise.any()))
     q = p + np.einsum("bij,bj->bi", step, right)
     rest = tables - n * q[:, None]
     return np.einsum("bgi,bgij,bgj->b", rest, weights, rest)
+
+
+def _inverse(matrices: Float[np.ndarray, "*draws m m"], noised: bool) -> np.ndarray:
+    """Inverses for vectors that add up to 0, of matrices that map a constant vector to 0.
+
+    With noise no other vector is mapped to 0, and filling in that direction is fastest.
+    """
+    if not noised:
+        return np.linalg.pinv(matrices, rcond=1e-10, hermitian=True)
+    size = matrices.shape[-1]
+    filled = np.trace(matrices, axis1=-2, axis2=-1)[..., None, None] / size**2
+    return np.linalg.inv(matrices + filled)
 
 
 def _root(noise: Float[np.ndarray, "m m"]) -> Float[np.ndarray, "m m"]:

@@ -90,8 +90,10 @@ class TableOne:
         grouped = f", by {self.by}" if self.by else ""
         found = [f"The records of {whose} sites{grouped}: number (%), mean (standard deviation)"]
         if any(entry.statistic == "median" for entry in self.entries):
-            found[0] += f", median [quartiles], read off {self.bins} equal intervals"
+            found[0] += f", median [quartiles], read off counts in {self.bins} equal bins"
         found[0] += "; percentages are of the records without missing values."
+        if any(entry.statistic == "median" for entry in self.entries):
+            found.append("The ± of a median reaches to ends of bins.")
         if self.noisy:
             found.append(
                 "± is half of a 95 % interval for the noise, the longer half of an uneven one; the "

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tacit
+from tacit import data
 from tacit.cli import app
 from tacit.data.undeclared import PrivacyLeakWarning
 from tacit.deploy.operate.rehearse import perform, prepare
@@ -138,10 +139,10 @@ def test_it_is_what_people_type(there: Path) -> None:
         pd.read_csv("visits.csv"),
         by="arm",
         columns={
-            "arm": tacit.data.Categorical(["drug", "placebo"]),
-            "age": tacit.data.Numeric(20, 80),
-            "sex": tacit.data.Categorical(["f", "m"]),
-            "ill": tacit.data.Boolean(),
+            "arm": data.Categorical(["drug", "placebo"]),
+            "age": data.Numeric(20, 80),
+            "sex": data.Categorical(["f", "m"]),
+            "ill": data.Boolean(),
         },
         medians=["age"],
         shares={"age": 2.0},
@@ -224,7 +225,7 @@ def test_a_study_takes_no_options_that_it_has_keys_for(there: Path) -> None:
         ({"variables": ["day"]}, ProblemError, "holds dates"),
         ({"variables": []}, ProblemError, "no column is left"),
         ({"by": "none"}, ProblemError, "'none' is not a column"),
-        ({"by": "age", "columns": {"age": tacit.data.Numeric(0, 90)}}, ConfigError, "fewer than"),
+        ({"by": "age", "columns": {"age": data.Numeric(0, 90)}}, ConfigError, "fewer than"),
         ({"columns": {"age": 3}}, ConfigError, "must declare columns by name"),
         ({"data": 3}, ConfigError, "give a table"),
         ({"relation": "add_remove"}, ProblemError, "size"),

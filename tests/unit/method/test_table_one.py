@@ -77,7 +77,7 @@ def number(table: TableOne, *key: str) -> Any:
     return found
 
 
-def groups() -> dict[str, pd.DataFrame]:
+def groups() -> dict[str, Any]:
     return {"overall": TABLE, **{arm: TABLE[TABLE["arm"] == arm] for arm in ARMS}}
 
 
@@ -123,7 +123,7 @@ def test_without_noise_tests_are_those_of_scipy() -> None:
     for column in ("sex", "ill", "stage"):
         counts = pd.crosstab(TABLE["arm"], TABLE[column])
         found = number(exact(), column, "", "", "p_value")
-        expected = stats.chi2_contingency(counts, correction=False)
+        expected: Any = stats.chi2_contingency(counts, correction=False)
         assert found.value == pytest.approx(expected.pvalue, rel=1e-6)
         assert found.note == "chi-squared" and expected.expected_freq.min() >= 5.0
 
@@ -149,7 +149,7 @@ def test_two_groups_have_the_t_test_and_the_usual_standardised_differences() -> 
     method = PrivateTableOne((COLUMNS[0], COLUMNS[2]), by)
     table = method.told(cells, [0.0, 0.0], 3, 3)
     found = number(table, "age", "", "", "p_value")
-    expected = stats.ttest_ind(*age, equal_var=False)
+    expected: Any = stats.ttest_ind(*age, equal_var=False)
     assert (found.value, found.note) == (pytest.approx(expected.pvalue, rel=1e-6), "Welch's t-test")
     apart = abs(age[0].mean() - age[1].mean()) / math.sqrt((age[0].var() + age[1].var()) / 2)
     assert number(table, "age", "", "", "smd").value == pytest.approx(apart, rel=1e-9)
@@ -218,7 +218,7 @@ def test_intervals_cover_what_they_should() -> None:
 
 
 def test_margins_agree_whatever_the_noise() -> None:
-    frame = noised(cells(TABLE), np.random.default_rng(2), 9.0).frame()
+    frame: Any = noised(cells(TABLE), np.random.default_rng(2), 9.0).frame()
     counts = frame[(frame["statistic"] == "n")]
     for group in ("overall", *ARMS):
         here = counts[counts["group"] == group]
@@ -268,7 +268,7 @@ def test_small_counts_have_a_monte_carlo_test_that_repeats() -> None:
     found = number(once, "stage", "", "", "p_value")
     assert found.note == "chi-squared, Monte Carlo"
     assert found.value == number(again, "stage", "", "", "p_value").value
-    exact = stats.chi2_contingency(counts.reshape(2, 3), correction=False)
+    exact: Any = stats.chi2_contingency(counts.reshape(2, 3), correction=False)
     assert found.value == pytest.approx(exact.pvalue, abs=0.05)
 
 
