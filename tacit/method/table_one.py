@@ -34,8 +34,8 @@ def _names(given: Any) -> tuple[Any, ...]:
 
 def _pairs(given: Any) -> tuple[tuple[Any, Any], ...]:
     """Shares by column, in an order."""
-    if given is None:
-        return ()
+    if given is None or (isinstance(given, tuple) and all(isinstance(e, tuple) for e in given)):
+        return given or ()
     if not isinstance(given, Mapping):
         raise ConfigError(
             f"shares={checks.shown(given)} must give shares by column, such as {{'age': 2}}"

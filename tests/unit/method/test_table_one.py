@@ -202,7 +202,7 @@ def test_cells_written_down_here_are_those_that_sites_send() -> None:
 
 def test_intervals_cover_what_they_should() -> None:
     rng = np.random.default_rng(1)
-    parts, draws = cells(frame(6000)), 300
+    parts, draws = cells(frame(6000)), 150
     truth = METHOD.told(parts, [0.0] * 5, 3, 3).entries
     inside: dict[str, list[bool]] = {}
     for _ in range(draws):
