@@ -80,6 +80,11 @@ class TableOne:
         """Whether noise was added."""
         return any(entry.standard_error > 0.0 for entry in self.entries)
 
+    @property
+    def compared(self) -> bool:
+        """Whether groups are compared."""
+        return any(entry.statistic == "p_value" for entry in self.entries)
+
     def sentence(self) -> str:
         """Whose records these are, what the intervals cover, and what is marked."""
         whose = (
@@ -101,7 +106,7 @@ class TableOne:
             )
         else:
             found.append("No noise was added.")
-        if len(self.groups) > 1:
+        if self.compared:
             found.append(
                 "P-values cover sampling and noise; SMD is the standardised mean difference, less "
                 "what noise adds to it."
@@ -126,9 +131,8 @@ class TableOne:
 
     def cells(self) -> list[list[str]]:
         """Headings and rows of the printed table, as text."""
-        compared = len(self.groups) > 1
         groups = [f"{self.by}: {group}" for group in self.groups]
-        heads = ["", "Overall", *groups, *(["P", "SMD"] if compared else [])]
+        heads = ["", "Overall", *groups, *(["P", "SMD"] if self.compared else [])]
         rows = [heads, self._row("Records, n", "records", "", self._count, tested=False)]
         for column in self.columns:
             rows += self._levels(column) if column.levels else self._number(column)
@@ -205,7 +209,7 @@ class TableOne:
 
     def _row(self, label: str, name: str, level: str, of: Any, tested: bool = True) -> list[str]:
         cells = [of(group, level, name) for group in (OVERALL, *self.groups)]
-        empty = ["", ""] if len(self.groups) > 1 else []
+        empty = ["", ""] if self.compared else []
         return [label, *cells, *(self._tests(name) if tested else empty)]
 
     def _count(self, group: str, level: str, name: str) -> str:
@@ -224,7 +228,7 @@ class TableOne:
         return f"{text}{_MARK}" if entry.note == NOISE else text
 
     def _tests(self, name: str) -> list[str]:
-        if len(self.groups) < 2:
+        if not self.compared:
             return []
         p, smd = (self._found[name, "", "", each].value for each in ("p_value", "smd"))
         shown = "" if math.isnan(p) else f"{p:.3f}" if p >= 0.001 else "<0.001"
