@@ -219,7 +219,7 @@ class TableOne:
     def _share(self, group: str, level: str, name: str) -> str:
         entry = self._found[name, level, group, "n"]
         percent = self._found[name, level, group, "percent"].value
-        shown = "-" if math.isnan(percent) else f"{percent:.1f}"
+        shown = "-" if math.isnan(percent) else _fixed(percent, 1)
         return self._marked(entry, f"{_near(entry, 0)} ({shown})")
 
     def _marked(self, entry: Entry, text: str) -> str:
@@ -239,12 +239,17 @@ def _near(entry: Entry, digits: int) -> str:
     """A number with half of its interval, the longer half."""
     if math.isnan(entry.value):
         return "-"
-    value = f"{entry.value + 0.0:,.{digits}f}"
-    value = value.lstrip("-") if not value.strip("-0.,") else value  # no "-0"
+    value = _fixed(entry.value, digits)
     half = max(entry.upper - entry.value, entry.value - entry.lower)
     if not half > 0.0:
         return value
     return f"{value} ± {half:,.{digits}f}" if math.isfinite(half) else f"{value} ± any"
+
+
+def _fixed(value: float, digits: int) -> str:
+    """A number with so many digits, and no "-0"."""
+    text = f"{value:,.{digits}f}"
+    return text if text.strip("-0.,") else text.lstrip("-")
 
 
 def _cell(text: str) -> str:
