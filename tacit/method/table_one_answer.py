@@ -24,6 +24,14 @@ _INDENT = "  "
 _MARK = "†"
 """Mark of an entry that is mostly noise."""
 
+_LATEX = {
+    "<": r"$<$",
+    "±": r"$\pm$",
+    "∞": r"$\infty$",
+    _MARK: r"\textsuperscript{\dag}",
+}
+"""Characters of a cell in LaTeX."""
+
 
 @dataclass(frozen=True)
 class TableOne:
@@ -243,7 +251,7 @@ def _near(entry: Entry, digits: int) -> str:
     half = max(entry.upper - entry.value, entry.value - entry.lower)
     if not half > 0.0:
         return value
-    return f"{value} ± {half:,.{digits}f}" if math.isfinite(half) else f"{value} ± any"
+    return f"{value} ± {half:,.{digits}f}" if math.isfinite(half) else f"{value} ± ∞"
 
 
 def _fixed(value: float, digits: int) -> str:
@@ -262,7 +270,7 @@ def _cell(text: str) -> str:
 def _in_latex(text: str) -> str:
     """A cell in LaTeX."""
     text = re.sub(r"(?<![\w.])-(?=[\d.])", r"$-$", text)
-    for plain, written in (("<", r"$<$"), ("±", r"$\pm$"), (_MARK, r"\textsuperscript{\dag}")):
+    for plain, written in _LATEX.items():
         text = text.replace(plain, written)
     return text
 
