@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tacit._engine.result import ReleaseRow, Result
     from tacit._engine.runner import Simulation, run
     from tacit.audit.method import audit_method
+    from tacit.description import Description, table1
     from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
     from tacit.privacy import Privacy
     from tacit.regression import Regression, glm
@@ -35,6 +36,7 @@ _HOMES = {
     "DZOASolver": "tacit.method",
     "Account": "tacit._engine.planning",
     "Contract": "tacit._engine.contract",
+    "Description": "tacit.description",
     "GradientDescent": "tacit.method",
     "History": "tacit._engine.measures",
     "MeanNoise": "tacit._engine.planning",
@@ -49,6 +51,7 @@ _HOMES = {
     "mean_noise": "tacit._engine.planning",
     "audit_method": "tacit.audit.method",
     "run": "tacit._engine.runner",
+    "table1": "tacit.description",
 }
 
 __all__ = [
@@ -58,6 +61,7 @@ __all__ = [
     "Account",
     "Contract",
     "DZOASolver",
+    "Description",
     "GradientDescent",
     "History",
     "MeanNoise",
@@ -72,6 +76,7 @@ __all__ = [
     "glm",
     "mean_noise",
     "run",
+    "table1",
 ]
 
 

@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import pandas as pd
-
 from tacit import checks
 from tacit._engine.result import Result
 from tacit._engine.runner import run
@@ -18,13 +16,12 @@ from tacit.data.cells import columns_of
 from tacit.data.design import Design
 from tacit.data.feature import Feature
 from tacit.data.formula import named_in, parse_formula
-from tacit.data.frames import Table, from_frame, is_frame
-from tacit.data.loaders import load
+from tacit.data.frames import Table, one_table
 from tacit.data.partition import by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Schema
 from tacit.data.table import prepare
-from tacit.data.undeclared import column_named, filled
+from tacit.data.undeclared import check_declared, column_named, filled
 from tacit.errors import ConfigError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
@@ -40,6 +37,7 @@ from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
 _ONE_COLLUDER = Masks()
@@ -276,44 +274,13 @@ def glm(
         >>> fit.guarantee.worst.status.value
         'proved'
     """
-    if isinstance(data, str | Path):
-        data = load(data)
-    if isinstance(data, Mapping) and data and all(map(_is_table, data.values())):
-        sites = list(data) if sites is None else sites
-        tables = {name: _table(table) for name, table in data.items()}
-        data = pd.concat(
-            [frame.assign(**{site: name}) for name, frame in tables.items()], ignore_index=True
-        )
-    if isinstance(data, Mapping):
-        if not data:
-            raise ConfigError("data={} is empty; give one table per site by name")
-        name, table = next(each for each in data.items() if not is_frame(each[1]))
-        raise ConfigError(
-            f"data[{name!r}] is {checks.shown(table)}; give a table of pandas, polars or Arrow"
-        )
-    if not (is_frame(data) or hasattr(data, "collect")):
-        raise ConfigError(
-            f"data is {checks.shown(data)}; give a table of pandas, polars or Arrow with a column "
-            "of sites or the path of one, or a dict with one of these per site by name"
-        )
-    data = from_frame(data)
-    declaring = "such as {'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
-    if not isinstance(columns, Mapping | None):
-        raise ConfigError(
-            f"columns={checks.shown(columns)} must declare columns of the model by name, "
-            f"{declaring}"
-        )
-    for name, column in (columns or {}).items():
-        if not isinstance(column, Feature):
-            raise ConfigError(
-                f"columns[{name!r}] is {checks.shown(column)}; declare each column of the model, "
-                f"{declaring}"
-            )
+    frame, sites = one_table(data, site, sites)
+    check_declared(columns)
     if not isinstance(weights, str | None):
         raise ConfigError(f"weights={checks.shown(weights)} must be the name of a column")
     for name in columns or {}:
-        column_named(data, name, "columns declares")
-    declared = filled(data, columns or {}, named_in(formula), family, decimal, weights)
+        column_named(frame, name, "columns declares")
+    declared = filled(frame, columns or {}, named_in(formula), family, decimal, weights)
     declared.warn("columns={'age': data.Numeric(18, 90)}", stacklevel=3)
     schema = Schema(
         declared.features,
@@ -326,7 +293,7 @@ def glm(
     )
     found = columns_of(schema)
     target, design = parse_formula(formula, found)
-    divided = by_column(prepare(data, schema), sites)
+    divided = by_column(prepare(frame, schema), sites)
     records = record_tables(divided.features, schema, names=divided.names, size=size)
     budget = None
     if epsilon is not None:

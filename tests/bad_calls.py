@@ -55,6 +55,8 @@ MADE = {
     "FittedModel",
     "FittedRegression",
     "Regression",
+    "Description",
+    "TableOne",
     "Wald",
     "Contract",
     "CountTable",

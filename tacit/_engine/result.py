@@ -13,9 +13,8 @@ from jaxtyping import Bool, Float, Int
 from tacit._engine.measures import History
 from tacit.arguments import remedy
 from tacit.kinds import Relation, Unit
-from tacit.method.answer import Answer, Minimiser
+from tacit.method.answer import Answer, Minimiser, Printed
 from tacit.method.citation import bibtex
-from tacit.method.coefficients import CoefficientTable
 from tacit.method.latex import tabular
 from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.ledger import Charge
@@ -203,7 +202,7 @@ class Result:
 
     def to_latex(self) -> str:
         """The answer as a table in LaTeX, for the booktabs package."""
-        if isinstance(self.answer, CoefficientTable):
+        if isinstance(self.answer, Printed):
             return self.answer.to_latex()
         return tabular(self.frame())
 

@@ -34,6 +34,7 @@ from tacit.cli import (
 from tacit.cli.console import INTERRUPTED, guarded
 from tacit.cli.helping import Discreet, OfAFile, OfAStudy, Sections
 from tacit.cli.options import (
+    Bounds,
     Decimal,
     Delta,
     Encoding,
@@ -41,11 +42,19 @@ from tacit.cli.options import (
     Force,
     Json,
     LargeDelta,
+    Levels,
+    Local,
+    Maps,
+    MissingValues,
     Output,
     Public,
+    RecordsPerPerson,
+    Seed,
     Separator,
     Sheet,
     SiteColumn,
+    Sites,
+    StudyCopy,
     TableFile,
     Useful,
     to_folder,
@@ -57,6 +66,7 @@ _EPILOG = """\b
 Examples:
   tacit demo                            fit a table and a model across eight sites
   tacit fit visits.csv "ill ~ age + C(sex)" --family binomial --site clinic --epsilon 1
+  tacit table1 visits.csv --by arm --site clinic --epsilon 1
   tacit init visits.csv --target visits --site hospital
   tacit run study.toml --output first
   tacit describe dpsg                   what a method releases, and what that costs
@@ -177,58 +187,14 @@ def fit(
         ),
     ],
     site: SiteColumn = None,
-    sites: Annotated[
-        str | None,
-        typer.Option(
-            "--sites",
-            metavar="A,B,...",
-            show_default=False,
-            help="Names of all sites. Without, those of the records are taken, which leaks them.",
-        ),
-    ] = None,
+    sites: Sites = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = DELTA,
     large_delta: LargeDelta = False,
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bounds",
-            "-b",
-            metavar="COLUMN=LOW:HIGH",
-            show_default=False,
-            help="Public bounds of a number, e.g. age=18:90, or of dates (2020-01-01:2024-12-31); "
-            "repeatable. Without, the records' own are taken, which leaks them.",
-        ),
-    ] = None,
-    levels: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--levels",
-            "-l",
-            metavar="COLUMN=A,B,...",
-            show_default=False,
-            help="Public levels of a column, e.g. sex=f,m; repeatable. Without, likewise.",
-        ),
-    ] = None,
-    maps: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="COLUMN={...}",
-            show_default=False,
-            help="Other ways in which levels or sites are written, as in a study: "
-            '\'smoker={ "Y" = "yes", "?" = "" }\', where "" is missing; repeatable.',
-        ),
-    ] = None,
-    missing_values: Annotated[
-        str | None,
-        typer.Option(
-            "--missing-values",
-            metavar="A,B,...",
-            show_default=False,
-            help="Values that mean a missing one in every column, e.g. 999,n/a.",
-        ),
-    ] = None,
+    bounds: Bounds = None,
+    levels: Levels = None,
+    maps: Maps = None,
+    missing_values: MissingValues = None,
     weights: Annotated[
         str | None,
         typer.Option(
@@ -247,39 +213,13 @@ def fit(
         bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")
     ] = False,
     sums: Annotated[int, typer.Option("--sums", min=3, max=4, help="Number of sums.")] = 4,
-    local: Annotated[
-        bool,
-        typer.Option(
-            "--local", help="Local noise: each site hides alone, without secure aggregation."
-        ),
-    ] = False,
-    records_per_person: Annotated[
-        int,
-        typer.Option(
-            "--records-per-person",
-            min=1,
-            help="Maximum number of records of one person at a site; all are protected together.",
-        ),
-    ] = 1,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed",
-            min=0,
-            show_default=False,
-            help="Seed of the simulated noise: the same results every time, which no guarantee "
-            "then covers.  [default: drawn]",
-        ),
-    ] = None,
+    local: Local = False,
+    records_per_person: RecordsPerPerson = 1,
+    seed: Seed = None,
     output: Annotated[
         Path | None, to_folder("Directory for the results.", "fit, or fit-2, ...")
     ] = None,
-    study: Annotated[
-        Path | None,
-        typer.Option(
-            "--study", show_default=False, help="Also write the study file, for `tacit run`."
-        ),
-    ] = None,
+    study: StudyCopy = None,
     force: Force = False,
     public: Public = False,
     fail_if_useless: Useful = False,
@@ -315,6 +255,141 @@ def fit(
             force=force,
             public=public,
             useful=fail_if_useless,
+            json=json,
+        )
+    )
+
+
+@app.command()
+def table1(
+    ctx: typer.Context,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE", help="CSV, Excel or Parquet file, or a study file (TOML) of a table 1."
+        ),
+    ],
+    columns: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="COLUMN",
+            show_default=False,
+            help="Columns to describe.  [default: all but identifiers, dates and long texts]",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", show_default=False, help="Column by whose levels records are grouped."
+        ),
+    ] = None,
+    site: SiteColumn = None,
+    sites: Sites = None,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = DELTA,
+    large_delta: LargeDelta = False,
+    bounds: Bounds = None,
+    levels: Levels = None,
+    maps: Maps = None,
+    missing_values: MissingValues = None,
+    median: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--median",
+            "-m",
+            metavar="COLUMN",
+            show_default=False,
+            help="Number of which median and quartiles are shown, at the cost of a further column; "
+            "repeatable.",
+        ),
+    ] = None,
+    bins: Annotated[
+        int, typer.Option(min=2, help="Number of intervals that quantiles are read off.")
+    ] = 20,
+    share: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--share",
+            metavar="COLUMN=NUMBER",
+            show_default=False,
+            help="Relative share of the budget, e.g. age=2; repeatable.  [default: 1 each]",
+        ),
+    ] = None,
+    suppress_below: Annotated[
+        int,
+        typer.Option(min=0, help="Print '<N' for smaller counts: a rule for readers, no privacy."),
+    ] = 0,
+    size: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default=False,
+            help="Make the number of records private and release it (add/remove adjacency): a "
+            "public number near that of a site.",
+        ),
+    ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
+    local: Local = False,
+    records_per_person: RecordsPerPerson = 1,
+    seed: Seed = None,
+    output: Annotated[
+        Path | None,
+        to_folder("Directory for the results.", "table1, or table1-2, ...; a study's own"),
+    ] = None,
+    study: StudyCopy = None,
+    force: Force = False,
+    public: Public = False,
+    json: Json = False,
+) -> None:
+    """Make a table 1 of the sites' records, by group.
+
+    Counts, percentages, means, medians and tests from one private sum. The noise is simulated, to
+    see what the sites would get. --study writes what they agree on.
+    """
+    from tacit.cli.describing import describe_by_study, describe_table
+    from tacit.study import Reading
+
+    if data.suffix == ".toml":
+        kept = ("data", "output", "force", "public", "json")
+        sources = {each: ctx.get_parameter_source(str(each.name)) for each in ctx.command.params}
+        given = [
+            each.opts[-1]
+            for each, source in sources.items()
+            if each.name not in kept and source is not None and source.name == "COMMANDLINE"
+        ]
+        code = describe_by_study(data, given, output, force=force, public=public, json=json)
+        raise typer.Exit(code)
+    privacy = {"epsilon": epsilon, "delta": delta, "masks": not local}
+    privacy |= {} if size is None else {"relation": "add_remove"}
+    privacy |= {} if records_per_person == 1 else {"records_per_person": records_per_person}
+    privacy |= {"large_delta": True} if large_delta else {}
+    method = {"medians": median} if median else {}
+    method |= {} if bins == 20 else {"bins": bins}
+    method |= {"suppress_below": suppress_below} if suppress_below else {}
+    raise typer.Exit(
+        describe_table(
+            data,
+            columns or [],
+            by=by,
+            site=site,
+            bounds=bounds or [],
+            levels=levels or [],
+            sites=[] if sites is None else sites.split(","),
+            maps=maps or [],
+            missing_values=[] if missing_values is None else missing_values.split(","),
+            shares=share or [],
+            privacy=privacy,
+            method=method,
+            size=size,
+            seed=seed,
+            reading=Reading(separator, encoding, decimal, sheet),
+            output=output,
+            study=study,
+            force=force,
+            public=public,
             json=json,
         )
     )

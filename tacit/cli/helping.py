@@ -8,7 +8,7 @@ from typer import Exit
 from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {
-    "Get started": ("demo", "fit", "predict", "init", "run", "report"),
+    "Get started": ("demo", "fit", "table1", "predict", "init", "run", "report"),
     "Choose a method and settings": ("methods", "describe", "advise", "sweep"),
     "Check the guarantee": ("account", "plan", "audit", "ledger"),
     "Run between sites": (

@@ -42,6 +42,81 @@ SiteColumn = Annotated[
         help="Column with the site that holds each record.  [default: four simulated sites]",
     ),
 ]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bounds",
+        "-b",
+        metavar="COLUMN=LOW:HIGH",
+        show_default=False,
+        help="Public bounds of a number, e.g. age=18:90, or of dates (2020-01-01:2024-12-31); "
+        "repeatable. Without, the records' own are taken, which leaks them.",
+    ),
+]
+Levels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--levels",
+        "-l",
+        metavar="COLUMN=A,B,...",
+        show_default=False,
+        help="Public levels of a column, e.g. sex=f,m; repeatable. Without, likewise.",
+    ),
+]
+Sites = Annotated[
+    str | None,
+    typer.Option(
+        "--sites",
+        metavar="A,B,...",
+        show_default=False,
+        help="Names of all sites. Without, those of the records are taken, which leaks them.",
+    ),
+]
+Maps = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="COLUMN={...}",
+        show_default=False,
+        help="Other ways in which levels or sites are written, as in a study: "
+        '\'smoker={ "Y" = "yes", "?" = "" }\', where "" is missing; repeatable.',
+    ),
+]
+MissingValues = Annotated[
+    str | None,
+    typer.Option(
+        "--missing-values",
+        metavar="A,B,...",
+        show_default=False,
+        help="Values that mean a missing one in every column, e.g. 999,n/a.",
+    ),
+]
+RecordsPerPerson = Annotated[
+    int,
+    typer.Option(
+        "--records-per-person",
+        min=1,
+        help="Maximum number of records of one person at a site; all are protected together.",
+    ),
+]
+Local = Annotated[
+    bool,
+    typer.Option("--local", help="Local noise: each site hides alone, without secure aggregation."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        show_default=False,
+        help="Seed of the simulated noise: the same results every time, which no guarantee "
+        "then covers.  [default: drawn]",
+    ),
+]
+StudyCopy = Annotated[
+    Path | None,
+    typer.Option("--study", show_default=False, help="Also write the study file, for `tacit run`."),
+]
 Separator = Annotated[
     str | None,
     typer.Option(

@@ -19,8 +19,7 @@ from tacit.cli.console import (
     table,
 )
 from tacit.errors import ConfigError
-from tacit.method.answer import Answer, Minimiser
-from tacit.method.coefficients import CoefficientTable
+from tacit.method.answer import Answer, Minimiser, Printed
 from tacit.problem.simulator import LossBox
 from tacit.report.canvas import without_figures
 from tacit.study import Outcome, assemble, execute
@@ -245,7 +244,7 @@ def _answer(answer: Answer | None) -> tuple[str, list[str], list[list[str]]] | N
     """What came out, where it is no minimiser: a sentence, headings and rows."""
     if answer is None or isinstance(answer, Minimiser):
         return None
-    if isinstance(answer, CoefficientTable):
+    if isinstance(answer, Printed):
         headings, *rows = answer.cells()
         return answer.sentence(), headings, rows
     rows = answer.frame()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import pandas as pd
 
@@ -10,7 +12,8 @@ from tacit import checks
 from tacit.arguments import checked
 from tacit.data.columns import check_distinct
 from tacit.data.files import first_line, numbered
-from tacit.errors import ProblemError
+from tacit.data.loaders import load
+from tacit.errors import ConfigError, ProblemError
 
 
 @runtime_checkable
@@ -54,6 +57,47 @@ def from_frame(frame: Table) -> pd.DataFrame:
     names = [str(name) for name in frame.columns]
     check_distinct(names, "the frame")
     return frame.set_axis(names, axis=1)
+
+
+def one_table(
+    data: Table | str | Path | Mapping[str, Table | str | Path],
+    site: str,
+    sites: Sequence[str] | None,
+) -> tuple[pd.DataFrame, Sequence[str] | None]:
+    """One table with a column of sites, and the names of the sites, if these are known.
+
+    Args:
+        data: such a table, or one table per site by name. A path stands for the table in that
+            file.
+        site: name of the column of sites.
+        sites: names of the sites, if they are given.
+
+    Raises:
+        ConfigError: neither of these.
+        ProblemError: a file that cannot be read.
+    """
+    if isinstance(data, Mapping):
+        if not data:
+            raise ConfigError("data={} is empty; give one table per site by name")
+        named = [
+            _table(f"data[{name!r}]", each, "").assign(**{site: name})
+            for name, each in data.items()
+        ]
+        return pd.concat(named, ignore_index=True), list(data) if sites is None else sites
+    more = (
+        " with a column of sites or the path of one, or a dict with one of these per site by name"
+    )
+    return _table("data", data, more), sites
+
+
+def _table(what: str, given: object, more: str) -> pd.DataFrame:
+    if isinstance(given, str | Path):
+        return load(given)
+    if is_frame(given) or hasattr(given, "collect"):
+        return from_frame(cast(Table, given))
+    raise ConfigError(
+        f"{what} is {checks.shown(given)}; give a table of pandas, polars or Arrow{more}"
+    )
 
 
 def is_frame(value: object) -> bool:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit import checks
 from tacit.data.columns import column_of, infinite, others, read_numbers, show, where
 from tacit.data.dates import FORMATS, formats_of, read_dates
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.guessing import MANY, guess_kinds, kind_of
 from tacit.data.rules import level_key
 from tacit.data.table import check_any
-from tacit.errors import ProblemError
+from tacit.errors import ConfigError, ProblemError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,6 +147,24 @@ def filled(
         if what:
             taken[name] = what
     return Filled(features, taken)
+
+
+def check_declared(columns: Any) -> None:
+    """Refuse what declares no columns by name.
+
+    Raises:
+        ConfigError: with an example.
+    """
+    example = "such as {'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
+    if not isinstance(columns, Mapping | None):
+        raise ConfigError(
+            f"columns={checks.shown(columns)} must declare columns by name, {example}"
+        )
+    for name, column in (columns or {}).items():
+        if not isinstance(column, Feature):
+            raise ConfigError(
+                f"columns[{name!r}] is {checks.shown(column)}; declare each column, {example}"
+            )
 
 
 def column_named(frame: pd.DataFrame, name: str, who: str = "the model names") -> pd.Series:

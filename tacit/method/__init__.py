@@ -41,6 +41,8 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.preconditioned_descent import PreconditionedDescent
 from tacit.method.pvp import PVP
 from tacit.method.rounds import Rounds
+from tacit.method.table_one import PrivateTableOne
+from tacit.method.table_one_answer import TableOne
 from tacit.method.zoo_admm import ZOOADMM
 
 __all__ = [
@@ -83,11 +85,13 @@ __all__ = [
     "PreconditionedDescent",
     "PrivateCounts",
     "PrivateGLM",
+    "PrivateTableOne",
     "QuadraticBasis",
     "RecordBall",
     "RecordDistance",
     "Refused",
     "Rounds",
+    "TableOne",
     "Wald",
     "load_model",
     "load_regression",

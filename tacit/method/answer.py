@@ -39,6 +39,32 @@ class Answer(Protocol):
         ...
 
 
+@runtime_checkable
+class Printed(Answer, Protocol):
+    """An answer that is printed as a table of its own, rather than as its frame."""
+
+    def cells(self) -> list[list[str]]:
+        """Headings and rows of the printed table, as text."""
+        ...
+
+    def summary(self) -> str:
+        """The table as text."""
+        ...
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the booktabs package."""
+        ...
+
+
+@runtime_checkable
+class Page(Protocol):
+    """What has a table for a page."""
+
+    def to_html(self) -> str:
+        """The table in HTML, with its explanation below."""
+        ...
+
+
 @dataclass(frozen=True)
 class Minimiser:
     """The parameters that minimise a problem.
@@ -93,6 +119,17 @@ class Refused:
     def sentence(self) -> str:
         """Both clauses, as a sentence."""
         return f"There is no answer: {self.reason}; {self.needs}."
+
+
+def files_of(answer: Answer) -> dict[str, str]:
+    """The files of an answer, by name: its frame as CSV, and as a page and in LaTeX if it has them.
+
+    All of them follow from the answer, and so from what was released.
+    """
+    found = {f"{answer.kind}.csv": safe(answer.frame()).to_csv(index=False)}
+    if isinstance(answer, Printed) and isinstance(answer, Page):
+        found |= {f"{answer.kind}.html": answer.to_html(), f"{answer.kind}.tex": answer.to_latex()}
+    return found
 
 
 def safe(frame: pd.DataFrame) -> pd.DataFrame:

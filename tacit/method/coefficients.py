@@ -6,7 +6,6 @@ Whether intervals may be printed is decided from released numbers and public con
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -17,6 +16,7 @@ from jaxtyping import Float
 from tacit import checks
 from tacit.errors import ConfigError
 from tacit.method import latex
+from tacit.method.aligned import ruled
 from tacit.method.answer import NORMAL, Refused
 
 if TYPE_CHECKING:
@@ -365,18 +365,7 @@ class CoefficientTable:
 
     def summary(self) -> str:
         """The table as text, as statisticians know it."""
-        rows = self.cells()
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if i == 0 else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
-        ]
-        rule = "=" * len(lines[0])
-        below = textwrap.wrap(self.sentence(), max(80, len(rule)))
-        return "\n".join([rule, lines[0], rule.replace("=", "-"), *lines[1:], rule, *below])
+        return ruled(self.cells(), [self.sentence()])
 
     def __repr__(self) -> str:
         return self.summary()

@@ -19,13 +19,15 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], below: str = "") 
 
     Args:
         heads: headings, in LaTeX.
-        rows: cells of each row; of the first column as text, of the others in LaTeX.
+        rows: cells of each row; of the first column as text, indented where it begins with two
+            spaces, of the others in LaTeX.
         below: a line below them, as text.
     """
     lines = [" & ".join(heads) + r" \\", r"\midrule"]
     for name, *cells in rows:
         cells = [f"${cell}$" if cell[:1] in ("-", "<") else cell for cell in cells]
-        lines.append(" & ".join([latex(name), *cells]) + r" \\")
+        indent = r"\quad " if name.startswith("  ") else ""
+        lines.append(" & ".join([indent + latex(name.lstrip()), *cells]) + r" \\")
     if below:
         lines += [r"\midrule", rf"\multicolumn{{{len(heads)}}}{{l}}{{{latex(below)}}} \\"]
     columns = "l" + "r" * (len(heads) - 1)

@@ -1,7 +1,7 @@
 """The kinds of statistics in a private sum, each with the bound that it enforces on a record.
 
-A bound is enforced here, by a clip or by a one-hot vector, so that it never depends on the author
-of `rows` or `cell`. Proof: docs/proofs/block_sums.md.
+A bound is enforced here, by a clip, a one-hot vector or parts of at most 1 in all, so that it
+never depends on the author of `rows` or `cell`. Proof: docs/proofs/block_sums.md.
 """
 
 from __future__ import annotations
@@ -196,6 +196,52 @@ class Counts(Block):
 
     def farthest(self) -> tuple[Float[ArrayLike, ""], Float[ArrayLike, ""]]:
         return np.asarray(0.0), np.asarray(1.0)
+
+
+@final
+@checked(PrivacyError)
+class Parts(Block):
+    """Sum of the parts into which each record is divided over several cells.
+
+    A record adds numbers of at least 0 that add up to at most 1. They move the sum as little as
+    `Counts`, which are the case of one cell with all of it.
+
+    Attributes:
+        rows: `(record, point) -> parts`, shape `(cells,)`, of a record of shape `(d,)`. Negative
+            parts count as 0, larger ones are divided by their sum where it is above 1, and a record
+            of which a part is not finite counts as 0.
+        cells: number of cells, at least 1.
+        share: share of the budget, in (0, 1].
+    """
+
+    rows: Callable[[Any, Any], Any]
+    cells: Count = eqx.field(static=True)
+
+    @property
+    def length(self) -> int:
+        return self.cells
+
+    @property
+    def longest(self) -> float:
+        return 1.0
+
+    def movement(self, relation: Relation) -> float:
+        return math.sqrt(2.0) if relation is Relation.REPLACE_ONE and self.cells > 1 else 1.0
+
+    def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, " cells"]:
+        return of_shape(self.rows(record, point), (self.cells,), "rows")
+
+    def bounded(self, asked: Float[Array, "n cells"]) -> Float[Array, "n cells"]:
+        usable = jnp.all(jnp.isfinite(asked), axis=1, keepdims=True)
+        parts = jnp.where(usable, jnp.maximum(asked, 0.0), 0.0)
+        return parts / jnp.maximum(jnp.sum(parts, axis=1, keepdims=True), 1.0)
+
+    def shaped(self, flat: Float[Array, " cells"]) -> Float[Array, " cells"]:
+        return flat
+
+    def farthest(self) -> tuple[Float[ArrayLike, " cells"], Float[ArrayLike, " cells"]]:
+        first = axis_vector(self.cells, 0, 1.0)
+        return first, axis_vector(self.cells, 1, 1.0) if self.cells > 1 else np.zeros(1)
 
 
 def check_score(radius: Any, norm: Any, relation: Relation) -> None:

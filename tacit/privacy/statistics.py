@@ -21,7 +21,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from tacit import checks
 from tacit.errors import PrivacyError
-from tacit.privacy.blocks import Block, Clipped, Counts, Gram
+from tacit.privacy.blocks import Block, Clipped, Counts, Gram, Parts
 from tacit.privacy.class_score import ClassScore
 from tacit.privacy.query import AbstractQuery, Share, Sums
 from tacit.privacy.score import Score
@@ -35,7 +35,7 @@ _ROUNDING = 1e-9
 _SMALLEST = 1e-100
 """Smallest movement of a block, and the inverse of the largest one."""
 
-BLOCKS: tuple[type[Block], ...] = (Clipped, Gram, Counts, Score, ClassScore)
+BLOCKS: tuple[type[Block], ...] = (Clipped, Gram, Counts, Parts, Score, ClassScore)
 """All kinds of blocks: the proofs about a sum are about these."""
 
 

@@ -203,15 +203,21 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
 
 
 def _names_columns(value: Any) -> bool:
-    return isinstance(value, tuple) and any(isinstance(each, ColumnSection) for each in value)
+    return isinstance(value, ColumnSection) or (
+        isinstance(value, tuple) and any(isinstance(each, ColumnSection) for each in value)
+    )
 
 
-def _columns(source: Source, value: Sequence[ColumnSection]) -> tuple[Column, ...]:
+def _columns(
+    source: Source, value: ColumnSection | Sequence[ColumnSection]
+) -> Column | tuple[Column, ...]:
     """Declared columns of the study, cut at the edges that it gives."""
     with source.section("data"):
         declared = columns_of(schema(source))
-    found = [(declared_column(declared, each.column), each.edges) for each in value]
-    return tuple(column.cut(*edges) if edges else column for column, edges in found)
+    together = (value,) if isinstance(value, ColumnSection) else value
+    found = [(declared_column(declared, each.column), each.edges) for each in together]
+    cut = tuple(column.cut(*edges) if edges else column for column, edges in found)
+    return cut[0] if isinstance(value, ColumnSection) else cut
 
 
 def _inner(

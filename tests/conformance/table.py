@@ -32,6 +32,7 @@ from tacit.method import (
     PreconditionedDescent,
     PrivateCounts,
     PrivateGLM,
+    PrivateTableOne,
     QuadraticBasis,
 )
 from tacit.papers.gratton2021.d_zoa import DZOAPrinted
@@ -175,6 +176,27 @@ ROWS = (
         _DRAWN,
         rounds=1,
     ),
+    Row(
+        "table 1, masks, medians",
+        PrivateTableOne(
+            (tables(0).column("age"),), _COLUMNS[0], ["age"], bins=4, privacy=_MASKED_COUNTS
+        ),
+        _CLIENTS,
+        rounds=1,
+    ),
+    Row(
+        "table 1, add/remove, exact sums between peers",
+        PrivateTableOne(_COLUMNS, shares={"age": 2.0}, privacy=_COUNTS_COMING),
+        network.ExactSum(_RING, by="tree"),
+        rounds=1,
+    ),
+    Row(
+        "table 1, budgets per owner, clients drawn",
+        PrivateTableOne(_COLUMNS, privacy=_OWN_COUNTS),
+        _DRAWN,
+        rounds=1,
+    ),
+    Row("table 1, no privacy", PrivateTableOne(_COLUMNS), _CLIENTS, rounds=1, status="none"),
     Row("counts, no privacy", PrivateCounts(_COLUMNS), _CLIENTS, rounds=1, status="none"),
     Row(
         "regression, masks",

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from tacit.errors import PrivacyError
 from tacit.method.worst_case import Extremes
-from tacit.privacy.statistics import BlockSum, Clipped, Counts, Gram
+from tacit.privacy.statistics import BlockSum, Clipped, Counts, Gram, Parts
 from tacit.problem import Free, NoRegulariser, Rows
 from tacit.problem.public import Public
 from tacit.types import Context, PublicContext, Relation, Unit
@@ -22,7 +22,7 @@ N, D = 4, 3
 QUICK = settings(max_examples=25, deadline=None)
 ANYTHING = st.floats(allow_nan=True, allow_infinity=True)
 RECORDS = arrays(np.float64, (N, D), elements=ANYTHING)
-SHARES = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4)
+SHARES = st.lists(st.floats(0.01, 1.0), min_size=5, max_size=5)
 BOUNDS = st.floats(1e-3, 1e3)
 RELATIONS = st.sampled_from([Relation.REPLACE_ONE, Relation.ADD_REMOVE])
 ROUNDING = 1.0 + 1e-12
@@ -53,6 +53,7 @@ def blocks(shares: list[float], bound: float) -> tuple[Any, ...]:
         Gram(itself, D, bound, share=parts[1]),
         Counts(first, 3, share=parts[2]),
         Gram(lambda record, point: record[:1] * point, 1, bound, share=parts[3]),
+        Parts(itself, D, share=parts[4]),
     )
 
 
@@ -120,6 +121,8 @@ def test_every_bound_is_attained(shares: list[float], bound: float, relation: Re
 def _alone(block: Any) -> Any:
     if isinstance(block, Counts):
         return Counts(block.cell, block.cells)
+    if isinstance(block, Parts):
+        return Parts(block.rows, block.cells)
     return type(block)(block.rows, block.size, block.bound)
 
 
@@ -136,7 +139,7 @@ def test_split_gives_back_what_each_block_sums(
     records[:, 0] = np.rint(np.abs(records[:, 0]))
     query = BlockSum(blocks(shares, bound), point=lambda s: s, relation=relation)
     with jax.enable_x64(True):
-        vector, gram, counts, square = (
+        vector, gram, counts, square, parts = (
             np.asarray(part) for part in query.split(answer(query, rows(records)))
         )
     lengths = np.linalg.norm(records, axis=1, keepdims=True)
@@ -147,6 +150,9 @@ def test_split_gives_back_what_each_block_sums(
     np.testing.assert_allclose(counts, found, atol=1e-9)
     one = np.clip(2.0 * records[:, 0], -bound, bound)
     np.testing.assert_allclose(square, [[np.sum(one**2)]], atol=1e-9 * bound**2)
+    positive = np.maximum(records, 0.0)
+    positive /= np.maximum(positive.sum(axis=1, keepdims=True), 1.0)
+    np.testing.assert_allclose(parts, positive.sum(axis=0), atol=1e-9)
 
 
 def test_random_pairs_of_matrices_come_close_to_the_bound_and_not_beyond() -> None:
@@ -165,8 +171,23 @@ def rows_of(values: Any) -> Rows:
     return Rows(1.0, values, np.ones(1))
 
 
+def test_parts_come_close_to_their_bound_and_not_beyond() -> None:
+    rng = np.random.default_rng(0)
+    block = Parts(itself, D)
+    drawn = rng.dirichlet(np.full(D, 0.1), 4000) * rng.choice([0.3, 1.0, 7.0], (4000, 1))
+    drawn[::5] -= 0.2
+    drawn[::11, 0] = np.inf
+    drawn[3::11] = 1e308
+    with jax.enable_x64(True):
+        found = np.asarray(block.bounded(jnp.asarray(drawn)))
+    assert (found >= 0.0).all() and (found.sum(axis=1) <= ROUNDING).all()
+    assert np.all(found[np.isinf(drawn).any(axis=1)] == 0.0)
+    moved = np.linalg.norm(found[::2] - found[1::2], axis=1)
+    assert 1.41 < moved.max() <= math.sqrt(2.0) * ROUNDING
+
+
 def test_padding_adds_nothing_whatever_stands_there() -> None:
-    query = BlockSum(blocks([1.0, 1.0, 1.0, 1.0], 1.0), point=lambda s: s)
+    query = BlockSum(blocks([1.0] * 5, 1.0), point=lambda s: s)
     there = np.array([1.0, 1.0, 0.0, 0.0])
     values = np.ones((N, D))
     filled = values.copy()

@@ -19,6 +19,7 @@ from tacit.deploy.operate.archive import CONTENTS, CONTEXT, FORMAT, SIGNATURE, d
 from tacit.deploy.operate.finished import MANIFEST, Finished, read_finished
 from tacit.deploy.operate.report import REPORT, render_report
 from tacit.errors import ConfigError, RuntimeFailure
+from tacit.method.answer import files_of
 from tacit.method.coefficients import CoefficientTable
 from tacit.privacy.ledger.extract import extract, spent
 from tacit.study.fitted import MODEL, NAME
@@ -131,7 +132,7 @@ def _files(found: Finished, ledger: Path | None) -> dict[str, bytes]:
     found = replace(found, result=result)
     run = found.laid_out()
     answer = found.answer(run)
-    released = ["model.npz", f"{answer.kind}.csv"]
+    released = ["model.npz", *files_of(answer)]
     released += [NAME] if isinstance(answer, CoefficientTable) else []
     released += [MODEL] if found.predicts else []
     released += [] if found.guarantee is None else ["guarantee.json"]

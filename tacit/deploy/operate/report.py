@@ -16,7 +16,7 @@ from tacit.deploy.agreement.declared import Declared, counts_are_public
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.operate.finished import Finished, read_finished
 from tacit.errors import ConfigError
-from tacit.method.answer import Answer, Minimiser
+from tacit.method.answer import Answer, Minimiser, files_of
 from tacit.method.coefficients import CoefficientTable
 from tacit.privacy.guarantee import Guarantee
 from tacit.report.data import ReportData
@@ -117,8 +117,7 @@ def _covered(found: Finished, answer: Answer) -> tuple[str, ...]:
     """Names of the files that follow from releases and declared numbers."""
     regression = (NAME,) if isinstance(answer, CoefficientTable) else ()
     model = (MODEL,) if found.predicts else ()
-    table = f"{answer.kind}.csv"
-    return (table, "guarantee.json", *model, "model.npz", *regression, REPORT)
+    return (*files_of(answer), "guarantee.json", *model, "model.npz", *regression, REPORT)
 
 
 def _summary(found: Finished, run: Declared, records: list[int] | None) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.deploy.files import write_bytes, write_json, write_text
 from tacit.deploy.member.compare import Comparison
 from tacit.escape import cell
-from tacit.method.answer import Answer, Minimiser, safe
+from tacit.method.answer import Answer, Minimiser, files_of
 from tacit.method.fitted import FittedRegression
 from tacit.method.fitted_model import FittedModel
 from tacit.privacy.guarantee import Guarantee
@@ -93,7 +93,7 @@ class Outcome:
 
 def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
     """Write `result.json` last, after `model.npz`, `guarantee.json` and `coefficients.csv` if they
-    exist, or the table of an answer that is not a minimiser, such as `counts.csv`.
+    exist, or the files of an answer that is not a minimiser, such as `counts.csv`.
 
     Args:
         folder: state folder of the member.
@@ -127,7 +127,7 @@ def answer_files(outcome: Outcome) -> dict[str, str]:
             writer.writerows(zip(map(cell, outcome.names), values, strict=True))
             files["coefficients.csv"] = text.getvalue()
         else:
-            files[f"{outcome.answer.kind}.csv"] = safe(outcome.answer.frame()).to_csv(index=False)
+            files |= files_of(outcome.answer)
     if outcome.regression is not None:
         files[NAME] = outcome.regression.to_json() + "\n"
     if outcome.model is not None:

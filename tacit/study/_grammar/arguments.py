@@ -119,10 +119,12 @@ def _kind(hint: Any, text: str) -> Any:
         hint = members[0]
     if hint == Sequence[int]:
         return tuple[Whole, ...]
-    if hint == Sequence[Column]:
-        from tacit.study._sections.statistics import Columns
+    if hint in (Column, Sequence[Column]):
+        from tacit.study._sections.statistics import Columns, OneColumn
 
-        return Columns
+        return OneColumn if hint is Column else Columns
+    if hint == Sequence[str]:
+        return tuple[str, ...]
     if inspect.isclass(hint) and issubclass(hint, eqx.Module):
         from tacit.study._sections.nested import tables
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit._engine.result import ReleaseRow
-from tacit.method.answer import Answer, Minimiser
+from tacit.method.answer import Answer, Minimiser, Printed
 from tacit.method.coefficients import CoefficientTable
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
@@ -63,12 +63,20 @@ def answered(answer: Answer | None) -> dict[str, Any]:
     """The fields of a report about an answer that is not a minimiser; empty for one that is."""
     if answer is None or isinstance(answer, Minimiser):
         return {}
-    if not isinstance(answer, CoefficientTable):
+    if not isinstance(answer, Printed):
         return {"answer": answer.frame().to_dict("records"), "answer_sentence": answer.sentence()}
-    cells = answer.cells()[1:]
-    return {
-        "answer": [{name: row[at] for name, at in _TABLE.items()} for row in cells],
+    heads, *cells = answer.cells()
+    places = _TABLE if isinstance(answer, CoefficientTable) else {h: i for i, h in enumerate(heads)}
+    found = {
+        # a page would drop the spaces that indent a level
+        "answer": [
+            {name: row[at].replace("  ", "\u2003") for name, at in places.items()} for row in cells
+        ],
         "answer_sentence": answer.sentence(),
+    }
+    if not isinstance(answer, CoefficientTable):
+        return found
+    return found | {
         "effects": answer.effects(),
         "effect": answer.effect,
         "ratios": answer.ratios(),

@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.errors import RuntimeFailure
 from tacit.escape import cell
-from tacit.method.answer import Answer, Minimiser, safe
+from tacit.method.answer import Answer, Minimiser, files_of
 from tacit.method.coefficients import CoefficientTable
 from tacit.method.fitted_model import FittedModel
 from tacit.network.base import AbstractNetwork
@@ -207,9 +207,9 @@ def _covered(outcome: Outcome, public: bool) -> list[str]:
     """
     if outcome.result.guarantee.worst.status not in _COVERING or seed_is_declared(outcome):
         return []
-    table = f"{_answer(outcome).kind}.csv"
-    released = [table if name == "coefficients.csv" else name for name in RELEASED]
-    released += [NAME] if isinstance(_answer(outcome), CoefficientTable) else []
+    answer = _answer(outcome)
+    released = [*files_of(answer), *(name for name in RELEASED if name != "coefficients.csv")]
+    released += [NAME] if isinstance(answer, CoefficientTable) else []
     released += [] if _fitted(outcome) is None else [MODEL]
     return [*released, *([PUBLIC_REPORT] if public else [])]
 
@@ -275,12 +275,13 @@ def _model(path: Path, outcome: Outcome) -> None:
 
 
 def _table(stage: Path, outcome: Outcome) -> None:
-    """The coefficients, or the table of an answer that is not a minimiser."""
+    """The coefficients, or the files of an answer that is not a minimiser."""
     import pandas as pd
 
     answer = _answer(outcome)
     if not isinstance(answer, Minimiser):
-        safe(answer.frame()).to_csv(stage / f"{answer.kind}.csv", index=False)
+        for name, text in files_of(answer).items():
+            (stage / name).write_text(text, encoding="utf-8")
         return
     frame = pd.DataFrame(coefficients(outcome))
     frame["feature"] = frame["feature"].map(cell)

@@ -22,12 +22,17 @@ class ColumnSection(Section):
     )
 
 
-def _columns(value: Any) -> Any:
+def _column(value: Any) -> Any:
     """Text stands for the column of that name."""
-    if isinstance(value, list | tuple):
-        return tuple({"column": each} if isinstance(each, str) else each for each in value)
-    return value
+    return {"column": value} if isinstance(value, str) else value
 
+
+def _columns(value: Any) -> Any:
+    return tuple(map(_column, value)) if isinstance(value, list | tuple) else value
+
+
+OneColumn = Annotated[ColumnSection, BeforeValidator(_column)]
+"""A column by name, or as a table `{ column = "age", edges = [18, 65] }`."""
 
 Columns = Annotated[tuple[ColumnSection, ...], BeforeValidator(_columns)]
 """Columns by name, or as tables `{ column = "age", edges = [18, 65] }`."""

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.cli.fitting import _of_options
+from tacit.cli.written import of_options
 
 RECORDS = "site,age,ill\n" + "".join(
     f"{site},{20 + age},{age % 2}\n" for age in range(40) for site in ("north", "south")
@@ -43,6 +43,6 @@ def test_options_that_cannot_be_meant(tmp_path: Path, options: str, said: str) -
 
 def test_what_has_no_option_keeps_its_words() -> None:
     said = "the study of this fit:17: [model] target='ill' is also a column of the design"
-    assert _of_options(said) == "target='ill' is also a column of the design"
+    assert of_options(said) == "target='ill' is also a column of the design"
     two = "the study of this fit:3: [run] seed: -1 must be at least 0\nthe study of this fit: no"
-    assert _of_options(two) == "--seed -1 must be at least 0\nno"
+    assert of_options(two) == "--seed -1 must be at least 0\nno"

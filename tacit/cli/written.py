@@ -1,0 +1,198 @@
+"""Studies that a command writes from a table and its options, and runs."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from tacit.cli.running import free, run_source
+from tacit.cli.writing import write_text
+from tacit.errors import ConfigError
+from tacit.study._output import Destination
+from tacit.study.fitting import Fit
+from tacit.study.read import parse_study
+
+_OPTIONS = {
+    "privacy.epsilon": "--epsilon",
+    "privacy.delta": "--delta",
+    "privacy.records_per_person": "--records-per-person",
+    "model.family": "--family",
+    "model.weights": "--weights",
+    "method.sums": "--sums",
+    "method.by": "--by",
+    "method.bins": "--bins",
+    "problem.size": "--size",
+    "partition.column": "--site",
+    "run.seed": "--seed",
+    "run.output": "--output",
+}
+"""The options that keys of such a study come from."""
+
+_EXAMPLES = {
+    "bounds": "age=18:90",
+    "levels": "sex=f,m",
+    "map": """'smoker={ "Y" = "yes", "?" = "" }'""",
+    "share": "age=2",
+}
+
+
+def worded(command: Callable[[], int]) -> int:
+    """Run a command, with errors about the study that it wrote in words of its options."""
+    try:
+        return command()
+    except ConfigError as error:
+        raise ConfigError(of_options(str(error))) from error
+
+
+def of_options(message: str) -> str:
+    """An error about such a study, which its user does not see, about options instead."""
+
+    def named(found: re.Match[str]) -> str:
+        section, key, given = found.groups(default="")
+        option = _OPTIONS.get(f"{section}.{key or given}")
+        kept = f"{given}=" if given else ""
+        return f"{option} " if option else kept
+
+    where = r"(?m)^the study of this \w+(?::\d+)?: (?:\[([\w.]+)\] )?(?:(\w+): )?(?:(\w+)=)?"
+    accepted = "large_delta = true in [privacy] (Privacy(large_delta=True))"
+    return re.sub(where, named, message).replace(accepted, "--large-delta")
+
+
+def check_budget(privacy: Mapping[str, Any]) -> None:
+    """Refuse an epsilon or delta that a study cannot hold: infinite, or no number."""
+    for name in ("epsilon", "delta"):
+        if not math.isfinite(privacy[name]):
+            bound = "above 0 and finite" if name == "epsilon" else "above 0 and below 1"
+            raise ConfigError(f"--{name} {privacy[name]} must be {bound}")
+
+
+def run_written(
+    found: Fit,
+    what: str,
+    *,
+    site: str | None,
+    privacy: Mapping[str, Any],
+    independent: str,
+    output: Path | None,
+    study: Path | None,
+    force: bool,
+    public: bool,
+    json: bool,
+    useful: bool = False,
+) -> int:
+    """Run a study that was written from a table, with a warning for what was read off it.
+
+    Args:
+        found: the study.
+        what: what it makes, in a word: the name of the directory if none is given.
+        site: column of sites, if there is one.
+        privacy: keys of [privacy].
+        independent: results for which records are taken as independent.
+        output: directory for the results.
+        study: where to write the study file, if anywhere.
+        force: whether to replace files.
+        public: whether to also write a report from releases only.
+        json: whether to print one JSON document.
+        useful: whether an answer that is not worth having has an exit code of its own.
+    """
+    folder = Path() if study is None else study.parent
+    source = parse_study(found.text, f"the study of this {what}", folder)
+    for name, read in found.taken.items():
+        print(_warning(name, read), file=sys.stderr)
+    if found.sites:
+        each = ", ".join(f"{name} ({count:,})" for name, count in found.sites.items())
+        print(
+            f"WARNING: the sites were read off column {site}: {each}. A name that is "
+            "written in two ways makes two sites (--map). Declare all: --sites "
+            f"{shlex.quote(','.join(found.sites))}",
+            file=sys.stderr,
+        )
+    for told in found.told:
+        print(f"WARNING: {told}. Declare it: --decimal ,", file=sys.stderr)
+    if privacy.get("records_per_person", 1) == 1:
+        for name in found.repeated:
+            print(
+                f"NOTE: several records have the same {name}. What is protected is one record, "
+                f"and {independent} take records as independent; to protect all records of a "
+                "person: --records-per-person",
+                file=sys.stderr,
+            )
+    if study is not None:
+        write_text("study", study, found.text)
+    target = output if output is not None else free(Path(what))
+    destination = Destination(target, force or output is None)
+    return run_source(source, destination, None, public=public, useful=useful, json=json)
+
+
+def _warning(name: str, what: str) -> str:
+    option = "levels" if what.startswith("levels") else "bounds"
+    example = "A,B,..." if option == "levels" else "LOW:HIGH"
+    if what.startswith(("format", "words")):
+        return (
+            f"WARNING: the {what} of column {name}: read off the records, and assumed public. "
+            "Anybody who sees the study learns how the column is written"
+        )
+    return (
+        f"WARNING: the {what} of column {name} were read off the records and count as public: "
+        f"anybody who sees the result learns them. Declare what is known without the records: "
+        f"--{option} {shlex.quote(name)}={example}"
+    )
+
+
+def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    """An option of the form COLUMN=VALUE, given several times."""
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not (name and equals and value):
+            raise ConfigError(
+                f"{option}={each!r} must be a column and its {option}, as in {_EXAMPLES[option]}"
+            )
+        if name in found:
+            raise ConfigError(
+                f"--{option} is given twice for {name!r}, as {found[name]} and {value}; leave one "
+                "of them out"
+            )
+        found[name] = value
+    return found
+
+
+def declarations(
+    bounds: Sequence[str], levels: Sequence[str], maps: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Bounds, levels and maps by column, from options."""
+    return {
+        "bounds": {name: _bounds(name, text) for name, text in pairs("bounds", bounds).items()},
+        "levels": {name: text.split(",") for name, text in pairs("levels", levels).items()},
+        "maps": {name: _map(name, text) for name, text in pairs("map", maps).items()},
+    }
+
+
+def _bounds(name: str, text: str) -> tuple[float, float] | tuple[date, date]:
+    low, _, high = text.partition(":")
+    with suppress(ValueError):
+        return float(low), float(high)
+    with suppress(ValueError):
+        return date.fromisoformat(low), date.fromisoformat(high)
+    raise ConfigError(
+        f"bounds={name + '=' + text!r} must be two numbers or dates with a colon, as in "
+        f"{name}=18:90 or {name}=2020-01-01:2024-12-31"
+    )
+
+
+def _map(name: str, text: str) -> dict[str, str]:
+    with suppress(tomllib.TOMLDecodeError):
+        found = tomllib.loads(f"map = {text}")["map"]
+        if isinstance(found, dict) and found and all(isinstance(v, str) for v in found.values()):
+            return found
+    raise ConfigError(
+        f"map={name + '=' + text!r} must name values and what they mean, as in {_EXAMPLES['map']}"
+    )

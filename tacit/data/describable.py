@@ -1,0 +1,143 @@
+"""Which columns of a table a table 1 describes, and what they are declared to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from tacit.data.columns import column_of
+from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
+from tacit.data.guessing import MANY, guess_kinds, identifiers, kind_of
+from tacit.data.undeclared import Filled, filled
+from tacit.errors import ProblemError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Describable:
+    """The columns of a table 1.
+
+    Attributes:
+        names: columns that are described, in order.
+        found: declarations of these and of the column of groups.
+        left_out: columns that are not described: identifiers, dates, texts of too many levels, and
+            columns of one value.
+        assumptions: what must be public for a guarantee to hold, in sentences.
+    """
+
+    names: tuple[str, ...]
+    found: Filled
+    left_out: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+
+def describable(
+    frame: pd.DataFrame,
+    names: Sequence[str] | None,
+    by: str | None,
+    site: str | None,
+    declared: Mapping[str, Feature],
+    decimal: str = ".",
+) -> Describable:
+    """The columns of a table 1, with what is not declared read off the records.
+
+    A column of 0 and 1 is a yes or no. Records without a group are dropped.
+
+    Args:
+        frame: table of all records.
+        names: columns to describe; `None` for all that can be.
+        by: column by whose levels records are grouped, if any.
+        site: column that holds each record's site, if any.
+        declared: columns that are declared.
+        decimal: decimal mark of numbers that the table holds as text.
+
+    Raises:
+        ProblemError: a column that the table does not have, one that cannot be described, or a
+            declaration of one that is not.
+
+    Example:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"id": ["p1", "p2"], "age": [30, 50], "ill": [0, 1]})
+        >>> chosen = describable(frame, None, None, None, {})
+        >>> chosen.names, chosen.found.taken, chosen.left_out
+        (('age', 'ill'), {'age': 'bounds 30 to 50', 'ill': 'levels 0 and 1'}, ('id',))
+    """
+    guessed = guess_kinds(frame, decimal)
+    groups = [] if by is None else [by]
+    for name in (*groups, *(names or ()), *declared):
+        _check_there(name, frame)
+    left_out: dict[str, bool] = {}
+    if names is None:
+        besides = {site, by}
+        left_out = {
+            each: told for each, told in identifiers(guessed).items() if each not in besides
+        }
+        rest = [each for each in map(str, frame.columns) if each not in {*besides, *left_out}]
+        left_out |= {each: False for each in rest if each not in declared and _unfit(guessed, each)}
+        names = [each for each in rest if each not in left_out]
+    if not names:
+        raise ProblemError("variables: no column is left to describe; name some")
+    _check_named(names, by, site)
+    unused = next((each for each in declared if each not in {*groups, *names}), None)
+    if unused is not None:
+        raise ProblemError(f"{unused!r} is declared, and not in the table; leave it out")
+    for name in names:
+        if isinstance(declared.get(name), Date) or (name not in declared and _dated(guessed, name)):
+            raise ProblemError(
+                f"column {name!r} holds dates, which have no mean that is printed; leave it out, "
+                "or describe a number such as the year"
+            )
+    asked = dict.fromkeys(groups, True) | {each: _of_truths(guessed, each) for each in names}
+    found = filled(frame, declared, asked, "", decimal)
+    if by is not None:
+        grouped = found.features[by]
+        if isinstance(grouped, Categorical | Boolean | Numeric) and grouped.missing is None:
+            grouped = replace(grouped, missing="drop")
+        found = replace(found, features={**found.features, by: grouped})
+    told = [
+        f"that no two records have the same {name} was read off the records: assumed public"
+        for name, by_values in left_out.items()
+        if by_values
+    ]
+    return Describable(tuple(names), found, tuple(left_out), (*told, *found.assumptions))
+
+
+def _check_there(name: str, frame: pd.DataFrame) -> None:
+    present = [str(each) for each in frame.columns]
+    if name in present:
+        return
+    close = get_close_matches(name, present, 1, 0.5)
+    hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
+    raise ProblemError(f"{name!r} is not a column of the data; {hint}")
+
+
+def _check_named(names: Sequence[str], by: str | None, site: str | None) -> None:
+    for name in names:
+        if list(names).count(name) > 1:
+            raise ProblemError(f"column {name!r} stands twice; name each once")
+        if name == by:
+            raise ProblemError(f"column {name!r} is that of the groups; leave it out of the rows")
+        if name == site:
+            raise ProblemError(f"column {name!r} is that of the sites; leave it out of the rows")
+
+
+def _of_truths(frame: pd.DataFrame, name: str) -> bool:
+    """Whether a column has no other values than 0 and 1."""
+    return set(column_of(frame, name).dropna().unique()) == {0, 1}
+
+
+def _dated(frame: pd.DataFrame, name: str) -> bool:
+    column = column_of(frame, name).dropna()
+    return not column.empty and kind_of(column) == "date"
+
+
+def _unfit(frame: pd.DataFrame, name: str) -> bool:
+    """Whether a column holds dates, texts of too many levels, or one value in all records."""
+    column = column_of(frame, name).dropna()
+    if column.nunique() < 2 or _dated(frame, name):
+        return True
+    return kind_of(column) == "categorical" and column.nunique() > MANY

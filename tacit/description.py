@@ -1,0 +1,227 @@
+"""`tacit.table1`: a table 1 over sites, every number with the error due to the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tacit._engine.result import Result
+from tacit._engine.runner import run
+from tacit.arguments import checked
+from tacit.data.describable import describable
+from tacit.data.feature import Feature
+from tacit.data.frames import Table, one_table
+from tacit.data.partition import by_column
+from tacit.data.schema import Schema
+from tacit.data.table import prepare
+from tacit.data.undeclared import check_declared
+from tacit.errors import ConfigError
+from tacit.method.answer import Refused
+from tacit.method.table_one import PrivateTableOne
+from tacit.method.table_one_answer import TableOne
+from tacit.network import Coordinator
+from tacit.privacy.budget import Privacy
+from tacit.privacy.caution import DELTA
+from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.masked import Masks
+from tacit.problem.task import record_tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ONE_COLLUDER = Masks()
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A table 1, and what was guaranteed.
+
+    Attributes:
+        guarantee: guarantee of the whole run, owner by owner.
+        result: outcome of the run.
+        schema: declaration of the columns.
+        left_out: columns that were not named and are not described: identifiers, dates, texts of
+            too many levels, and columns of one value.
+    """
+
+    guarantee: Guarantees
+    result: Result
+    schema: Schema
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> TableOne:
+        """The table.
+
+        Raises:
+            ConfigError: a run that gave no numbers; `result` has what was released.
+        """
+        answer = self.result.answer
+        if isinstance(answer, TableOne):
+            return answer
+        reason = f": {answer.reason}; {answer.needs}" if isinstance(answer, Refused) else ""
+        raise ConfigError(f"there is no table{reason}")
+
+    def summary(self) -> str:
+        """The table, what it covers, and what was guaranteed."""
+        return f"{self.table.summary()}\n\n{self.guarantee}"
+
+    def __repr__(self) -> str:
+        return repr(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table.to_html()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Every number with its interval as a pandas frame, one row each."""
+        return self.table.frame()
+
+    def to_html(self) -> str:
+        """The table in HTML, with its explanation below."""
+        return self.table.to_html()
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the booktabs package."""
+        return self.table.to_latex()
+
+    def cite(self) -> str:
+        """What to cite, as BibTeX: the papers that describe the method, and tacit."""
+        return self.result.cite()
+
+
+@checked(ConfigError, own="data columns ledger")
+def table1(
+    data: Table | str | Path | Mapping[str, Table | str | Path],
+    variables: Sequence[str] | None = None,
+    *,
+    by: str | None = None,
+    columns: Mapping[str, Feature] | None = None,
+    medians: Sequence[str] = (),
+    bins: int = 20,
+    shares: Mapping[str, float] | None = None,
+    suppress_below: int = 0,
+    site: str = "site",
+    sites: Sequence[str] | None = None,
+    epsilon: float | None = 1.0,
+    delta: float = DELTA,
+    relation: Literal["replace_one", "add_remove"] = "replace_one",
+    masks: Masks | None = _ONE_COLLUDER,
+    records_per_person: int = 1,
+    sites_per_person: int = 1,
+    decimal: Literal[".", ","] = ".",
+    size: int | Sequence[int] | None = None,
+    seed: int | None = None,
+    ledger: Ledger | None = None,
+    dataset: str = "",
+) -> Description:
+    """Describe the records of several sites by group: a table 1 from one private sum.
+
+    Runs in this process with simulated noise, to see what it would give between sites. Missing
+    values are a row of their own; records without a group are dropped.
+
+    Args:
+        data: table of pandas, polars or Arrow with a column of sites, or one table per site by
+            name. A path stands for the table in that file.
+        variables: columns to describe; by default all but those of sites and groups, identifiers,
+            dates, texts of too many levels, and columns of one value.
+        by: column by whose levels records are grouped; `None` for no groups.
+        columns: declarations of columns, with bounds or levels. One that is not declared is read
+            off the records, with a warning: that is then assumed public.
+        medians: numbers of which median and quartiles are asked for as well, at the cost of a
+            further column each.
+        bins: number of equal intervals between the bounds from which quantiles are read off, at
+            least 2.
+        shares: relative shares of the budget by column, positive; 1 where none is given.
+        suppress_below: number of records below which counts are not printed, a rule for readers
+            that adds no privacy.
+        site: column that holds each record's site.
+        sites: names of the sites; by default those in the data, which are then assumed public.
+        epsilon: privacy budget of the whole table, positive; `None` for no privacy.
+        delta: probability of a larger loss, in [1e-12, 1).
+        relation: adjacency, "replace_one" or "add_remove", under which the number of records is
+            private as well, and released.
+        masks: secure aggregation, by default against one colluding site; `None` for local noise.
+        records_per_person: maximum number of records of one person at one site, at least 1. All of
+            them are protected together; p-values still take records as independent.
+        sites_per_person: maximum number of sites with records of one person, at least 1; more than
+            1 needs `masks=None`.
+        decimal: decimal mark of numbers that the table holds as text, such as `data.load` leaves
+            them.
+        size: declared public number near the number of records of a site; needed under
+            "add_remove".
+        seed: seed of the simulated noise, at least 0; drawn if `None`.
+        ledger: ledger to be charged.
+        dataset: name of the dataset in the ledger.
+
+    Raises:
+        ConfigError: an argument out of range.
+        ProblemError: a column or record that does not fit the declarations.
+        PrivacyError: a budget that cannot be met.
+
+    Example:
+        >>> import numpy as np, pandas as pd, tacit
+        >>> from tacit import data
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame({
+        ...     "clinic": rng.choice(["a", "b", "c"], 6000), "arm": rng.choice(["x", "y"], 6000),
+        ...     "age": rng.uniform(20, 80, 6000), "ill": rng.random(6000) < 0.3,
+        ... })
+        >>> declared = {
+        ...     "arm": data.Categorical(["x", "y"]), "age": data.Numeric(20, 80),
+        ...     "ill": data.Boolean(),
+        ... }
+        >>> found = tacit.table1(table, by="arm", columns=declared, site="clinic", seed=0)
+        >>> frame = found.to_frame()
+        >>> round(frame.loc[frame["statistic"] == "mean", "value"].iloc[0])
+        50
+        >>> found.guarantee.worst.status.value
+        'proved'
+    """
+    frame, sites = one_table(data, site, sites)
+    check_declared(columns)
+    chosen = describable(frame, variables, by, site, columns or {}, decimal)
+    chosen.found.warn("columns={'age': data.Numeric(18, 90)}", stacklevel=3)
+    schema = Schema(
+        chosen.found.features,
+        None,
+        site=site,
+        intercept=False,
+        missing="indicator",
+        decimal=decimal,
+        assumptions=chosen.assumptions,
+    )
+    divided = by_column(prepare(frame, schema), sites)
+    records = record_tables(divided.features, schema, names=divided.names, size=size)
+    budget = None
+    if epsilon is not None:
+        budget = Privacy(
+            clip=1.0,
+            epsilon=epsilon,
+            delta=delta,
+            relation=relation,
+            sites_per_person=sites_per_person,
+            records_per_person=records_per_person,
+            masks=masks,
+        )
+    method = PrivateTableOne(
+        [records.column(name) for name in chosen.names],
+        None if by is None else records.column(by),
+        medians,
+        bins,
+        shares,
+        suppress_below,
+        privacy=budget,
+    )
+    result = run(
+        records,
+        Coordinator(len(divided.names)),
+        method,
+        rounds=1,
+        seed=seed,
+        ledger=ledger,
+        dataset=dataset,
+    )
+    return Description(result.guarantee, result, schema, chosen.left_out)

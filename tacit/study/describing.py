@@ -1,0 +1,123 @@
+"""The study of one table 1, from a table.
+
+What is not declared is read off the table, and the study says so: its guarantee then holds only if
+that is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import ConfigError
+from tacit.study.declaring import column_of_sites, declared_by, mapped, rewrite, sites_in
+from tacit.study.fitting import Fit
+from tacit.study.reading import Reading, key_of, relative
+from tacit.study.section_text import (
+    assumed_lines,
+    feature_keys,
+    partition_text,
+    section_text,
+    value_text,
+)
+
+
+@dataclass(frozen=True)
+class Described(Fit):
+    """A study of a table 1.
+
+    Attributes:
+        left_out: columns that were not named and are not described.
+    """
+
+    left_out: tuple[str, ...] = ()
+
+
+def describe_study(
+    data: Path,
+    names: Sequence[str],
+    *,
+    by: str | None = None,
+    site: str | None = None,
+    sites: Sequence[str] = (),
+    bounds: Mapping[str, tuple[Any, Any]] | None = None,
+    levels: Mapping[str, Sequence[str]] | None = None,
+    maps: Mapping[str, Mapping[str, str]] | None = None,
+    missing_values: Sequence[str] = (),
+    method: Mapping[str, Any] | None = None,
+    privacy: Mapping[str, Any] | None = None,
+    run: Mapping[str, Any] | None = None,
+    size: int | None = None,
+    folder: Path = Path(),
+    reading: Reading,
+) -> Described:
+    """The study of a table 1.
+
+    Args:
+        data: path of the table; with `*` in its name all matching files, each a site.
+        names: columns to describe; none for all that can be.
+        by: column by whose levels records are grouped; `None` for no groups.
+        site: column that holds each record's site; `None` for four simulated sites.
+        sites: names of all sites; by default those in the data, which are then assumed public.
+        bounds: declared bounds of numbers, by column.
+        levels: declared levels, by column.
+        maps: what values are rewritten to, by column with levels, or for the column of sites.
+        missing_values: values that mean a missing one in every column.
+        method: further keys of [method].
+        privacy: keys of [privacy]; `None` for no privacy.
+        run: keys of [run].
+        size: declared number near that of a site's records, where it is private.
+        folder: folder of the study file; its path to the data is relative where possible.
+        reading: options for reading the file.
+
+    Raises:
+        ConfigError: a declaration that is not valid.
+        ProblemError: a table that cannot be read, or a column that cannot be described.
+    """
+    from tacit.data.describable import describable
+    from tacit.data.guessing import several_of_one
+    from tacit.data.loaders import load
+
+    frame = load(data, **reading.options(data))
+    site, maps = column_of_sites(data, site), dict(maps or {})
+    asked = dict.fromkeys(map(str, frame.columns), "the table has")
+    asked |= {} if site is None else {site: "site is"}
+    rewrite(frame, asked, maps, missing_values, site)
+    reading, told = reading.settled(frame)
+    for name, ends in (bounds or {}).items():
+        if not all(isinstance(end, int | float) for end in ends):
+            raise ConfigError(f"bounds of {name!r} must be numbers; dates are not described")
+    declared, _ = declared_by(frame, bounds or {}, levels or {})
+    chosen = describable(frame, names or None, by, site, declared, reading.decimal or ".")
+    rewritten = [name for name in maps if name != site]
+    unused = next((each for each in rewritten if each not in chosen.found.features), None)
+    if unused is not None:
+        raise ConfigError(f"map of {unused!r}: the column is not in the table 1; leave it out")
+    kinds = mapped(chosen.found.features, maps, rewritten)
+    groups = {} if by is None else {"by": by}
+    keys = {"name": "table1", **groups, "columns": list(chosen.names), **(method or {})}
+    codes = {"missing_values": list(missing_values)} if missing_values else {}
+    title = "Table 1" if by is None else f"Table 1 by {by}"
+    parts = [
+        f"title = {value_text(title)}",
+        section_text("data", {"path": relative(data, folder), "missing": "indicator"} | codes)
+        + reading.lines()
+        + assumed_lines([*told, *chosen.assumptions]),
+        *(
+            section_text(f"data.features.{key_of(name)}", feature_keys(feature))
+            for name, feature in kinds.items()
+        ),
+        partition_text(site, sites, None if site is None else maps.get(site)),
+        *([] if size is None else [section_text("problem", {"size": size})]),
+        section_text("network", {"graph": "coordinator"}),
+        section_text("method", keys),
+        *([] if privacy is None else [section_text("privacy", privacy)]),
+        *([section_text("run", run)] if run else []),
+    ]
+    text = "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+    repeated = [name for name in several_of_one(frame) if name not in (*kinds, site)]
+    present = {} if site is None or sites else sites_in(frame, site)
+    taken = chosen.found.taken
+    return Described(text, taken, told, tuple(repeated), present, chosen.left_out)
