@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tacit.privacy import Privacy
     from tacit.regression import Regression, glm
     from tacit.report import plot as plot
+    from tacit.time_to_event import Survival, survival
 
 __version__ = "0.2.0.dev2"
 
@@ -45,12 +46,14 @@ _HOMES = {
     "ReleaseRow": "tacit._engine.result",
     "Result": "tacit._engine.result",
     "Simulation": "tacit._engine.runner",
+    "Survival": "tacit.time_to_event",
     "account": "tacit._engine.planning",
     "contract": "tacit._engine.planning",
     "glm": "tacit.regression",
     "mean_noise": "tacit._engine.planning",
     "audit_method": "tacit.audit.method",
     "run": "tacit._engine.runner",
+    "survival": "tacit.time_to_event",
     "table1": "tacit.description",
 }
 
@@ -70,12 +73,14 @@ __all__ = [
     "ReleaseRow",
     "Result",
     "Simulation",
+    "Survival",
     "account",
     "audit_method",
     "contract",
     "glm",
     "mean_noise",
     "run",
+    "survival",
     "table1",
 ]
 

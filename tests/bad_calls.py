@@ -56,6 +56,8 @@ MADE = {
     "FittedRegression",
     "Regression",
     "Description",
+    "Survival",
+    "SurvivalCurves",
     "TableOne",
     "Wald",
     "Contract",

@@ -537,6 +537,7 @@ def doors() -> list[Call]:
         call(problem.record_tables, tables=[counted, counted], schema=sexes),
         call(method.PrivateCounts, columns=[data.columns_of(sexes)["sex"]]),
         call(method.PrivateTableOne, columns=[data.columns_of(sexes)["sex"]]),
+        call(method.PrivateSurvival, time=ages["age"], event=ages["ill"]),
         call(data.design_of, columns=[ages["age"]]),
         call(data.parse_formula, formula="ill ~ age", columns=ages),
         call(data.parse_terms, terms="age", columns=ages),
@@ -557,6 +558,14 @@ def doors() -> list[Call]:
             data=visits,
             columns=declared,
             family="binomial",
+            sites=["a", "b"],
+        ),
+        call(
+            tacit.survival,
+            data=visits,
+            time="age",
+            event="ill",
+            columns=declared,
             sites=["a", "b"],
         ),
         call(

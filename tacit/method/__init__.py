@@ -41,6 +41,8 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.preconditioned_descent import PreconditionedDescent
 from tacit.method.pvp import PVP
 from tacit.method.rounds import Rounds
+from tacit.method.survival import PrivateSurvival
+from tacit.method.survival_answer import SurvivalCurves
 from tacit.method.table_one import PrivateTableOne
 from tacit.method.table_one_answer import TableOne
 from tacit.method.zoo_admm import ZOOADMM
@@ -85,12 +87,14 @@ __all__ = [
     "PreconditionedDescent",
     "PrivateCounts",
     "PrivateGLM",
+    "PrivateSurvival",
     "PrivateTableOne",
     "QuadraticBasis",
     "RecordBall",
     "RecordDistance",
     "Refused",
     "Rounds",
+    "SurvivalCurves",
     "TableOne",
     "Wald",
     "load_model",

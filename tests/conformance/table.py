@@ -32,6 +32,7 @@ from tacit.method import (
     PreconditionedDescent,
     PrivateCounts,
     PrivateGLM,
+    PrivateSurvival,
     PrivateTableOne,
     QuadraticBasis,
 )
@@ -197,6 +198,31 @@ ROWS = (
         rounds=1,
     ),
     Row("table 1, no privacy", PrivateTableOne(_COLUMNS), _CLIENTS, rounds=1, status="none"),
+    Row(
+        "survival, masks",
+        PrivateSurvival(tables(0).column("age"), _COLUMNS[0], intervals=5, privacy=_MASKED_COUNTS),
+        _CLIENTS,
+        rounds=1,
+    ),
+    Row(
+        "survival, add/remove, exact sums between peers",
+        PrivateSurvival(_COLUMNS[1], _COLUMNS[0], privacy=_COUNTS_COMING),
+        network.ExactSum(_RING, by="tree"),
+        rounds=1,
+    ),
+    Row(
+        "survival, budgets per owner, clients drawn",
+        PrivateSurvival(_COLUMNS[1], _COLUMNS[0], privacy=_OWN_COUNTS),
+        _DRAWN,
+        rounds=1,
+    ),
+    Row(
+        "survival, no privacy",
+        PrivateSurvival(_COLUMNS[1], _COLUMNS[0]),
+        _CLIENTS,
+        rounds=1,
+        status="none",
+    ),
     Row("counts, no privacy", PrivateCounts(_COLUMNS), _CLIENTS, rounds=1, status="none"),
     Row(
         "regression, masks",

@@ -12,6 +12,7 @@ from tacit._engine.result import ReleaseRow
 from tacit.method.answer import Answer, Minimiser, Printed
 from tacit.method.coefficients import CoefficientTable
 from tacit.method.phase import AbstractMethod
+from tacit.method.survival_answer import SurvivalCurves
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy.guarantee import Guarantee
@@ -74,6 +75,8 @@ def answered(answer: Answer | None) -> dict[str, Any]:
         ],
         "answer_sentence": answer.sentence(),
     }
+    if isinstance(answer, SurvivalCurves):
+        return found | {"curves": answer.frame().to_dict("records"), "time": answer.time}
     if not isinstance(answer, CoefficientTable):
         return found
     return found | {
