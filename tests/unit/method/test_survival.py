@@ -49,7 +49,7 @@ def frame(records: int = 4000, ratio: float = 1.3) -> pd.DataFrame:
     )
 
 
-TABLE = frame()
+TABLE: Any = frame()
 SITES_OF = data.even(data.prepare(TABLE, SCHEMA), SITES)
 TASK = problem.record_tables(SITES_OF.features, SCHEMA, size=1000)
 YEARS, DIED, ARM = (TASK.column(name) for name in ("years", "died", "arm"))
@@ -82,10 +82,10 @@ def exact(part: pd.DataFrame, times: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def test_without_noise_it_is_the_estimate_of_kaplan_and_meier() -> None:
-    table = answered(False).frame()
+    table: Any = answered(False).frame()
     for arm in ("old", "new"):
         part = bounded(TABLE[TABLE["arm"] == arm])
-        rows = table[table["group"] == arm]
+        rows: Any = table[table["group"] == arm]
         times = rows["time"].to_numpy()
         assert times == pytest.approx(np.linspace(0, 10, 41))
         survival, error = exact(part, times)
@@ -213,8 +213,8 @@ def test_three_groups_have_two_degrees_of_freedom() -> None:
 
 def test_with_noise_curves_are_near_and_say_so() -> None:
     found = answered(True)
-    without = answered(False).frame()
-    table = found.frame()
+    without: Any = answered(False).frame()
+    table: Any = found.frame()
     apart = np.abs(table["survival"] - without["survival"])
     assert 0.0 < apart.max() < 5.0 * table["noise_error"].max()
     assert (np.diff(table["survival"]) <= 0).sum() >= len(table) - 2  # but at the next group
@@ -324,7 +324,7 @@ def test_people_with_records_at_several_sites_are_refused_under_masks() -> None:
 def test_it_is_drawn() -> None:
     pytest.importorskip("plotly")
     result = lived(PrivateSurvival(YEARS, DIED, ARM, privacy=BUDGET))
-    figure = tacit.plot.survival(result)
+    figure: Any = tacit.plot.survival(result)
     assert [line.name for line in figure.data if line.showlegend is not False] == ["old", "new"]
     assert "at risk" in figure.layout.yaxis2.title.text
     with pytest.raises(ConfigError, match="no survival curves"):
