@@ -163,7 +163,7 @@ def survival(
         ... )
         >>> frame = found.to_frame()
         >>> float(frame.loc[frame["time"] == 5.0, "survival"].iloc[0].round(2))
-        0.37
+        0.36
         >>> found.guarantee.worst.status.value
         'proved'
     """

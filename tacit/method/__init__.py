@@ -6,6 +6,8 @@ from tacit.method.answer import Answer, Minimiser, Refused
 from tacit.method.coefficients import Checks, CoefficientTable, Wald
 from tacit.method.comparison import Comparison
 from tacit.method.counts import CountTable, PrivateCounts
+from tacit.method.cox import PrivateCox
+from tacit.method.cox_answer import HazardRatios
 from tacit.method.d_zoa import DZOA
 from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.d_zoa_solver import DZOASolver
@@ -78,6 +80,7 @@ __all__ = [
     "GradientDescent",
     "GradientTracking",
     "GrowingPenalty",
+    "HazardRatios",
     "LegendreBasis",
     "MaskedGossip",
     "Minimiser",
@@ -86,6 +89,7 @@ __all__ = [
     "Phase",
     "PreconditionedDescent",
     "PrivateCounts",
+    "PrivateCox",
     "PrivateGLM",
     "PrivateSurvival",
     "PrivateTableOne",

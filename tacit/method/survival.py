@@ -12,12 +12,13 @@ import equinox as eqx
 import numpy as np
 
 from tacit import checks
-from tacit.data.cells import MISSING, Column, Scale
+from tacit.data.cells import Column, Scale
 from tacit.errors import ConfigError
 from tacit.method._one_sum import OneSum
 from tacit.method._survival_curve import SEEN, Cells, curve, median, restricted_mean
 from tacit.method._survival_rows import Lifetimes
 from tacit.method._survival_test import log_rank
+from tacit.method._times import check_event, check_time, edges_of, ends_of
 from tacit.method.answer import Refused
 from tacit.method.survival_answer import Group, SurvivalCurves
 from tacit.privacy.budget import Privacy
@@ -34,7 +35,8 @@ class PrivateSurvival(OneSum):
     means and the test follow from the cells, each with intervals for sampling and noise. A curve
     ends where the records at risk no longer stand out of the noise.
 
-    Source: Kaplan and Meier (1958), on a grid as in life tables; here from noised counts.
+    The estimate is that of Kaplan and Meier (1958), on a grid as in life tables; here it is made of
+    noised counts.
 
     What leaves: each client's cells, to the server, which need not be trusted when `privacy` is
     given (Gaussian mechanism; status proved). Without it, not private. With `Privacy(masks=...)`
@@ -68,7 +70,7 @@ class PrivateSurvival(OneSum):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType(
         {
             "time": Column("age", (), (2,), Scale(0.0, 120.0, 60.0, 60.0)),
-            "event": Column("sex", ("f", "m"), (0, 1)),
+            "event": Column("ill", ("false", "true"), (3,), Scale(0.0, 1.0, 0.0, 1.0), (0.5,)),
         }
     )
     answers: ClassVar[str] = "lifetimes"
@@ -80,40 +82,21 @@ class PrivateSurvival(OneSum):
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
-        for key, column in (("time", self.time), ("event", self.event), ("by", self.by)):
-            if column is not None or key != "by":
-                remedy = f"give a column of the records, such as task.column({key!r})"
-                checks.instance(key, column, Column, remedy, ConfigError)
+        check_time(self.time)
+        check_event(self.event)
+        if self.by is not None:
+            remedy = "give a column of the records, such as task.column('arm')"
+            checks.instance("by", self.by, Column, remedy, ConfigError)
         names = [column.name for column in self.read]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise ConfigError(
                 f"column {twice!r} stands twice; time, event and groups are columns of their own"
             )
-        self._check_time()
-        levels = self.event.levels
-        if len(levels) - (MISSING in levels) != 2:
-            given = f"has the levels {', '.join(levels)}" if levels else "is a number"
-            raise ConfigError(
-                f"event={self.event.name!r} {given}; declare a yes or no, or two levels of which "
-                "the second is the event"
-            )
         if self.by is not None and len(self.by.levels) < 2:
             raise ConfigError(
                 f"by={self.by.name!r} has fewer than two levels; groups are the levels of a "
                 "column, or a number cut into intervals by declared edges"
-            )
-
-    def _check_time(self) -> None:
-        scale = self.time.scale
-        if scale is None or self.time.declared.levels:
-            raise ConfigError(
-                f"time={self.time.name!r} has levels of its own; a time is a number with bounds"
-            )
-        if scale.lower < 0.0:
-            raise ConfigError(
-                f"time={self.time.name!r} may be {scale.lower:g}, before the start at 0; declare a "
-                "lower bound of at least 0"
             )
         if self.until is not None and self._place(self.until) is None:
             shown = ", ".join(f"{end:g}" for end in self.edges[1:])
@@ -129,12 +112,7 @@ class PrivateSurvival(OneSum):
     @property
     def edges(self) -> tuple[float, ...]:
         """Start of the first interval, then the ends of all, in the units of the data."""
-        scale = self.time.scale
-        assert scale is not None
-        if not self.time.edges:
-            return tuple(np.linspace(scale.lower, scale.upper, self.intervals + 1).tolist())
-        inner = [float(f"{scale.centre + scale.unit * each:.12g}") for each in self.time.edges]
-        return (scale.lower, *inner, scale.upper)
+        return edges_of(self.time, self.intervals)
 
     @property
     def read(self) -> Sequence[Column]:
@@ -142,10 +120,7 @@ class PrivateSurvival(OneSum):
 
     @property
     def _asked(self) -> Lifetimes:
-        scale = self.time.scale
-        assert scale is not None
-        inner = self.time.edges or tuple(map(scale.of, self.edges[1:-1]))
-        return Lifetimes(self.time, self.event, self.by, (*inner, scale.of(scale.upper)))
+        return Lifetimes(self.time, self.event, self.by, ends_of(self.time, self.edges))
 
     @property
     def query(self) -> BlockSum:

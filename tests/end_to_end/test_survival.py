@@ -123,7 +123,8 @@ def test_a_study_is_run_and_its_curves_are_written(tmp_path: Path) -> None:
     assert found.to_html() == (folder / "survival.html").read_text()
     assert repr(found) == repr(found.curves) and "Status: proved" in found.summary()
     assert found._repr_html_() == found.to_html() and found.to_latex().startswith(r"\begin")
-    assert len(found.plot().data) == 8
+    figure: Any = found.plot()
+    assert len(figure.data) == 8
 
 
 @pytest.mark.filterwarnings("ignore::tacit.data.undeclared.PrivacyLeakWarning")
