@@ -76,15 +76,13 @@ def setup(epsilon: float | None, limit: float | None = None) -> _Setup:
 
     def summed(query: Any) -> Any:
         def of(records: Any, point: Any) -> Any:
-            parts = [
-                weight
-                * jnp.sum(
-                    block.bounded(jax.vmap(lambda each: block.asked(each, point))(records)), axis=0
-                )
-                for block, weight in zip(
-                    query.blocks, 1.0 / np.array(query.spread(1.0)), strict=True
-                )
-            ]
+            units = 1.0 / np.array(query.spread(1.0))
+
+            def one(block: Any, unit: float) -> Any:
+                asked = jax.vmap(lambda each: block.asked(each, point))(records)
+                return unit * jnp.sum(block.bounded(asked), axis=0)
+
+            parts = [one(each, unit) for each, unit in zip(query.blocks, units, strict=True)]
             return jnp.concatenate(parts)
 
         return jax.jit(of)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tacit.privacy import Privacy
     from tacit.regression import Regression, glm
     from tacit.report import plot as plot
-    from tacit.time_to_event import Survival, survival
+    from tacit.time_to_event import Cox, Survival, cox, survival
 
 __version__ = "0.2.0.dev2"
 
@@ -37,6 +37,7 @@ _HOMES = {
     "DZOASolver": "tacit.method",
     "Account": "tacit._engine.planning",
     "Contract": "tacit._engine.contract",
+    "Cox": "tacit.time_to_event",
     "Description": "tacit.description",
     "GradientDescent": "tacit.method",
     "History": "tacit._engine.measures",
@@ -49,6 +50,7 @@ _HOMES = {
     "Survival": "tacit.time_to_event",
     "account": "tacit._engine.planning",
     "contract": "tacit._engine.planning",
+    "cox": "tacit.time_to_event",
     "glm": "tacit.regression",
     "mean_noise": "tacit._engine.planning",
     "audit_method": "tacit.audit.method",
@@ -63,6 +65,7 @@ __all__ = [
     "DZOA",
     "Account",
     "Contract",
+    "Cox",
     "DZOASolver",
     "Description",
     "GradientDescent",
@@ -77,6 +80,7 @@ __all__ = [
     "account",
     "audit_method",
     "contract",
+    "cox",
     "glm",
     "mean_noise",
     "run",

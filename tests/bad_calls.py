@@ -56,6 +56,8 @@ MADE = {
     "FittedRegression",
     "Regression",
     "Description",
+    "Cox",
+    "HazardRatios",
     "Survival",
     "SurvivalCurves",
     "TableOne",

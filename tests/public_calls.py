@@ -561,6 +561,21 @@ def doors() -> list[Call]:
             sites=["a", "b"],
         ),
         call(
+            method.PrivateCox,
+            time=ages["age"],
+            event=ages["ill"],
+            columns=[data.columns_of(sexes)["sex"]],
+        ),
+        call(
+            tacit.cox,
+            data=visits.assign(dose=[0.0, 1.0]),
+            time="age",
+            event="ill",
+            on=["dose"],
+            columns={**declared, "dose": data.Numeric(0, 1)},
+            sites=["a", "b"],
+        ),
+        call(
             tacit.survival,
             data=visits,
             time="age",

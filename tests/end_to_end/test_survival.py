@@ -225,3 +225,54 @@ def test_sites_and_a_simulation_have_the_same_bits(tmp_path: Path) -> None:
     from tacit.testing import check_between_sites
 
     check_between_sites(written(tmp_path))
+
+
+COX = (
+    ('name = "survival"', 'name = "cox"'),
+    ('by = "arm"\nintervals = 20', 'columns = ["arm"]\npieces = 3'),
+)
+
+
+def test_a_cox_study_is_run_and_its_table_is_written(tmp_path: Path) -> None:
+    document = told("run", written(tmp_path, *COX))
+    folder = tmp_path / "results"
+    table = pd.read_csv(folder / "cox.csv").set_index("parameter").loc["arm[T.new]"]
+    assert abs(table["log_hazard_ratio"] - np.log(5 / 8)) < 4.0 * table["standard_error"]
+    assert document["answer"]["kind"] == "cox" and len(document["answer"]["baseline"]) == 3
+    owner = document["guarantee"]["owners"][0]
+    assert (owner["status"], owner["releases"]) == ("proved", 4)
+    assert owner["epsilon"] == pytest.approx(2.0, rel=1e-3)
+    page = (folder / "report.html").read_text()
+    assert "effects-figure" in page and "hazard ratio" in page
+    found = tacit.cox(
+        pd.read_csv(tmp_path / "patients.csv"),
+        "years",
+        "died",
+        ["arm"],
+        columns={
+            "years": data.Numeric(0, 10),
+            "died": data.Boolean(),
+            "arm": data.Categorical(["old", "new"]),
+        },
+        pieces=3,
+        site="clinic",
+        sites=SITES,
+        epsilon=2.0,
+        seed=0,
+    )
+    assert found.table.values[0] == pytest.approx(table["log_hazard_ratio"], rel=1e-9)
+    assert "Status: proved" in found.summary() and found._repr_html_() and found.to_latex()
+    assert len(found.to_frame()) == 1 and found.forest() is not None
+
+
+@pytest.mark.long
+def test_the_claim_of_a_cox_study_survives_an_audit(tmp_path: Path) -> None:
+    found = told("audit", written(tmp_path, *COX), "--trials", "500", "--output", tmp_path / "a")
+    assert found["refuted"] is False and found["lower_bound"] < 2.0
+
+
+@pytest.mark.slow
+def test_sites_and_a_simulation_fit_the_same_cox_model(tmp_path: Path) -> None:
+    from tacit.testing import check_between_sites
+
+    check_between_sites(written(tmp_path, *COX))
