@@ -322,9 +322,10 @@ def table1(
     public: Public = False,
     json: Json = False,
 ) -> None:
-    """Describe the records of the sites by group: a table 1 from one private sum.
+    """Make a table 1 of the sites' records, by group.
 
-    The noise is simulated, to see what the sites would get. --study writes what they agree on.
+    Counts, percentages, means, medians and tests from one private sum. The noise is simulated, to
+    see what the sites would get. --study writes what they agree on.
     """
     from tacit.cli.describing import describe_by_study, describe_table
     from tacit.study import Reading

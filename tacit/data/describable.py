@@ -80,7 +80,7 @@ def describable(
         left_out |= {each: False for each in rest if each not in declared and _unfit(guessed, each)}
         names = [each for each in rest if each not in left_out]
     if not names:
-        raise ProblemError("no column is left to describe; name some")
+        raise ProblemError("variables: no column is left to describe; name some")
     _check_named(names, by, site)
     unused = next((each for each in declared if each not in {*groups, *names}), None)
     if unused is not None:

@@ -84,7 +84,7 @@ def one_table(
 
 def is_frame(value: object) -> bool:
     """Whether `from_frame` takes a value for a table."""
-    return isinstance(value, pd.DataFrame | ArrowTable)
+    return isinstance(value, pd.DataFrame | ArrowTable) and not isinstance(value, type)
 
 
 def _of_arrow(frame: object) -> pd.DataFrame:

@@ -136,14 +136,14 @@ def _share(
 
 def _levels(each: Released, groups: Sequence[str], least: float) -> Iterator[Entry]:
     column = each.column
-    known = np.array([level != MISSING for level in column.levels], dtype=float)
-    known = known if known.any() else np.ones_like(known)
+    size = len(column.levels)
+    known = np.ones(size)
+    known[len(_named(column.levels)) :] = 0.0
     for place, level in enumerate(column.levels):
-        of = known if known[place] else np.ones_like(known)
+        of = known if known[place] else np.ones(size)
         for name, cells in _over(each.cells, groups):
             yield from _share(column.name, level, name, cells, place, of, least)
-    if len(groups) > 1:
-        compared = each.cells.part(0, int(known.sum()))
+    if compared := _compared(each.cells.part(0, int(known.sum())), groups):
         yield _test(column.name, tests.levels_differ(compared))
         yield Entry(column.name, "", "", "smd", tests.level_difference(compared))
 
@@ -178,9 +178,23 @@ def _number(each: Released, groups: Sequence[str], least: float) -> Iterator[Ent
         of = np.ones(each.cells.values.shape[1])
         for name, cells in _over(each.cells, groups):
             yield from _share(column.name, MISSING, name, cells, MOMENTS, of, least)
-    if len(groups) > 1:
-        yield _test(column.name, tests.means_differ(moments))
-        yield Entry(column.name, "", "", "smd", tests.mean_difference(moments))
+    if compared := _compared(moments, groups):
+        yield _test(column.name, tests.means_differ(compared))
+        yield Entry(column.name, "", "", "smd", tests.mean_difference(compared))
+
+
+def _named(levels: Sequence[str]) -> Sequence[str]:
+    """Levels without that of missing values, which is the last one."""
+    return levels[:-1] if len(levels) > 1 and levels[-1] == MISSING else levels
+
+
+def _compared(cells: Cells, groups: Sequence[str]) -> Cells | None:
+    """The cells of the groups that are compared; `None` for fewer than two.
+
+    Records without a group are none that anything is compared with.
+    """
+    size = len(_named(groups))
+    return Cells(cells.values[:size], cells.noise) if size > 1 else None
 
 
 def _vague(found: Estimate, unit: float) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from tacit.data.cells import Column
@@ -42,9 +43,21 @@ class Groups(eqx.Module):
     def of(self, record: Record) -> Float[Array, ""]:
         """Number of a record's group, or -1 for none."""
         group = jnp.zeros((), record.dtype) if self.by is None else self.by.cell(record)
-        for column in self.read:
-            group = jnp.where(_there(column, record), group, -1.0)
-        return group
+        return jnp.where(self._complete(record), group, -1.0)
+
+    def _complete(self, record: Record) -> Array:
+        """Whether a record has a value in every column, or is known to lack one.
+
+        All columns at once: one by one they would be compiled again in every block.
+        """
+        entries = [place for column in self.read for place in column.places]
+        entries += [column.missing for column in self.read if column.missing is not None]
+        coded = [column for column in self.read if column.scale is None]
+        levels = np.zeros((len(coded), len(record)))
+        for row, column in zip(levels, coded, strict=True):
+            row[list(column.places)] = 1.0
+        found = jnp.asarray(levels, record.dtype) @ (record > 0.5).astype(record.dtype)
+        return jnp.all(jnp.isfinite(record[np.array(entries)])) & jnp.all(found > 0.5)
 
 
 class Levels(eqx.Module):
@@ -101,13 +114,3 @@ class Moments(eqx.Module):
             parts = jnp.append(parts, absent.astype(parts.dtype))
         chosen = jnp.arange(self.groups.size) == self.groups.of(record)
         return (chosen[:, None] * parts).ravel()
-
-
-def _there(column: Column, record: Record) -> Array:
-    """Whether a record has a value of a column, or is known to lack one."""
-    if column.levels:
-        return column.cell(record) >= 0
-    value = record[column.places[0]]
-    if column.missing is None:
-        return jnp.isfinite(value)
-    return jnp.isfinite(value) & jnp.isfinite(record[column.missing])

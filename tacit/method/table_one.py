@@ -27,7 +27,7 @@ from tacit.types import Relation
 
 
 def _names(given: Any) -> tuple[Any, ...]:
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
         raise ConfigError(f"medians={checks.shown(given)} must be a list of names of columns")
     return tuple(given)
 

@@ -24,6 +24,14 @@ _INDENT = "  "
 _MARK = "†"
 """Mark of an entry that is mostly noise."""
 
+_LATEX = {
+    "<": r"$<$",
+    "±": r"$\pm$",
+    "∞": r"$\infty$",
+    _MARK: r"\textsuperscript{\dag}",
+}
+"""Characters of a cell in LaTeX."""
+
 
 @dataclass(frozen=True)
 class TableOne:
@@ -80,6 +88,11 @@ class TableOne:
         """Whether noise was added."""
         return any(entry.standard_error > 0.0 for entry in self.entries)
 
+    @property
+    def compared(self) -> bool:
+        """Whether groups are compared."""
+        return any(entry.statistic == "p_value" for entry in self.entries)
+
     def sentence(self) -> str:
         """Whose records these are, what the intervals cover, and what is marked."""
         whose = (
@@ -101,7 +114,7 @@ class TableOne:
             )
         else:
             found.append("No noise was added.")
-        if len(self.groups) > 1:
+        if self.compared:
             found.append(
                 "P-values cover sampling and noise; SMD is the standardised mean difference, less "
                 "what noise adds to it."
@@ -126,9 +139,8 @@ class TableOne:
 
     def cells(self) -> list[list[str]]:
         """Headings and rows of the printed table, as text."""
-        compared = len(self.groups) > 1
         groups = [f"{self.by}: {group}" for group in self.groups]
-        heads = ["", "Overall", *groups, *(["P", "SMD"] if compared else [])]
+        heads = ["", "Overall", *groups, *(["P", "SMD"] if self.compared else [])]
         rows = [heads, self._row("Records, n", "records", "", self._count, tested=False)]
         for column in self.columns:
             rows += self._levels(column) if column.levels else self._number(column)
@@ -205,7 +217,7 @@ class TableOne:
 
     def _row(self, label: str, name: str, level: str, of: Any, tested: bool = True) -> list[str]:
         cells = [of(group, level, name) for group in (OVERALL, *self.groups)]
-        empty = ["", ""] if len(self.groups) > 1 else []
+        empty = ["", ""] if self.compared else []
         return [label, *cells, *(self._tests(name) if tested else empty)]
 
     def _count(self, group: str, level: str, name: str) -> str:
@@ -215,7 +227,7 @@ class TableOne:
     def _share(self, group: str, level: str, name: str) -> str:
         entry = self._found[name, level, group, "n"]
         percent = self._found[name, level, group, "percent"].value
-        shown = "-" if math.isnan(percent) else f"{percent:.1f}"
+        shown = "-" if math.isnan(percent) else _fixed(percent, 1)
         return self._marked(entry, f"{_near(entry, 0)} ({shown})")
 
     def _marked(self, entry: Entry, text: str) -> str:
@@ -224,7 +236,7 @@ class TableOne:
         return f"{text}{_MARK}" if entry.note == NOISE else text
 
     def _tests(self, name: str) -> list[str]:
-        if len(self.groups) < 2:
+        if not self.compared:
             return []
         p, smd = (self._found[name, "", "", each].value for each in ("p_value", "smd"))
         shown = "" if math.isnan(p) else f"{p:.3f}" if p >= 0.001 else "<0.001"
@@ -235,12 +247,17 @@ def _near(entry: Entry, digits: int) -> str:
     """A number with half of its interval, the longer half."""
     if math.isnan(entry.value):
         return "-"
-    value = f"{entry.value + 0.0:,.{digits}f}"
-    value = value.lstrip("-") if not value.strip("-0.,") else value  # no "-0"
+    value = _fixed(entry.value, digits)
     half = max(entry.upper - entry.value, entry.value - entry.lower)
     if not half > 0.0:
         return value
-    return f"{value} ± {half:,.{digits}f}" if math.isfinite(half) else f"{value} ± any"
+    return f"{value} ± {half:,.{digits}f}" if math.isfinite(half) else f"{value} ± ∞"
+
+
+def _fixed(value: float, digits: int) -> str:
+    """A number with so many digits, and no "-0"."""
+    text = f"{value:,.{digits}f}"
+    return text if text.strip("-0.,") else text.lstrip("-")
 
 
 def _cell(text: str) -> str:
@@ -253,7 +270,7 @@ def _cell(text: str) -> str:
 def _in_latex(text: str) -> str:
     """A cell in LaTeX."""
     text = re.sub(r"(?<![\w.])-(?=[\d.])", r"$-$", text)
-    for plain, written in (("<", r"$<$"), ("±", r"$\pm$"), (_MARK, r"\textsuperscript{\dag}")):
+    for plain, written in _LATEX.items():
         text = text.replace(plain, written)
     return text
 

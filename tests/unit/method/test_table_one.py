@@ -283,6 +283,23 @@ def test_a_difference_is_found_and_one_that_noise_makes_is_not() -> None:
     assert p[0] < 1e-6 and p[0] < p[1] < 0.001 < p[2]
 
 
+def test_records_without_a_group_are_described_and_not_compared() -> None:
+    counts = np.array([70.0, 20.0, 10.0, 55.0, 30.0, 15.0, 1.0, 2.0, 30.0])
+    named, unnamed = (
+        PrivateTableOne((COLUMNS[3],), dataclasses.replace(BY, levels=(*ARMS[:2], third)))
+        for third in ("low", "missing")
+    )
+    both = dataclasses.replace(BY, levels=ARMS[:2], places=BY.places[:2])
+    two = PrivateTableOne((COLUMNS[3],), both).told([counts[:6]], [0.0], 3, 3)
+    three, without = (method.told([counts], [0.0], 3, 3) for method in (named, unnamed))
+    p = [number(table, "stage", "", "", "p_value").value for table in (two, three, without)]
+    assert p[0] == pytest.approx(p[2]) and p[1] < p[0]
+    assert number(without, "stage", "III", "missing", "n").value == pytest.approx(30.0)
+    alone = dataclasses.replace(BY, levels=(ARMS[0], "missing"), places=BY.places[:2])
+    single = PrivateTableOne((COLUMNS[3],), alone).told([counts[:6]], [0.0], 3, 3)
+    assert single.cells()[0] == ["", "Overall", "arm: control", "arm: missing"]
+
+
 def test_what_is_mostly_noise_is_marked_and_not_hidden() -> None:
     table = noised(cells(TABLE), np.random.default_rng(4), 30.0)
     small = number(table, "stage", "III", "low", "n")
@@ -296,6 +313,8 @@ def test_what_is_mostly_noise_is_marked_and_not_hidden() -> None:
 
 
 def test_a_variance_below_zero_has_no_square_root() -> None:
+    few = PrivateTableOne(COLUMNS[:1]).told([np.array([3.0, 5.0, 4.0, 0.0])], [20.0], 3, 3)
+    assert "± ∞" in few.summary() and r"$\pm$ $\infty$" in few.to_latex()
     parts = [np.array([10.0, 300.0, 10.0, 0.0])]
     table = PrivateTableOne(COLUMNS[:1]).told(parts, [20.0], 3, 3)
     found = number(table, "age", "", "overall", "sd")
