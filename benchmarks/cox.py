@@ -124,7 +124,7 @@ def replicates(
                     for s in (size, (rest, size), first, (rest, other), method.only_rounds)
                 )
             )
-            points, others = [], []
+            points, others, first_sum = [], [], jnp.zeros(first)
             for t in range(method.only_rounds):
                 scale = SITES * float(contract.spread(t + 1, SITES))
                 total = sums[min(t, 1)](table, state.point)

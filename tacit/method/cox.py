@@ -138,7 +138,7 @@ class PrivateCox(NewtonSums):
         return _NO_LIMIT if self.privacy is None else 1.0
 
     @cached_property
-    def queries(self) -> tuple[BlockSum, ...]:
+    def queries(self) -> tuple[BlockSum, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Events and exposures by piece; then three times score and information."""
         relation = Relation.REPLACE_ONE if self.privacy is None else self.privacy.relation
         edges = np.array(self.edges)

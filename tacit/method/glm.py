@@ -143,7 +143,7 @@ class PrivateGLM(NewtonSums):
         return SHARES[self.sums]
 
     @cached_property
-    def queries(self) -> tuple[BlockSum, ...]:
+    def queries(self) -> tuple[BlockSum, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The query of each sum."""
         return queries_of(self)
 

@@ -109,7 +109,7 @@ def test_without_noise_it_is_near_the_partial_likelihood() -> None:
     table = frame(2000)
     died = table["died"] & (table["years"] < 10)
     table = table.assign(died=died, years=table["years"].clip(0, 10))
-    theirs = sm.PHReg(
+    theirs: Any = sm.PHReg(
         table["years"],
         np.column_stack([table["age"], table["sex"] == "m"]).astype(float),
         table["died"].to_numpy(),
