@@ -108,19 +108,17 @@ def _pooled(both: tuple[Sum, Sum], parts: Float[np.ndarray, " 2"], columns: int)
     noise = float(
         np.hypot(*(f * each.information_noise for f, each in zip(parts, both, strict=True)))
     )
-    # a piece with hardly any event tells little, and effects need none of it: only the hazards'
-    # block is raised, and what is left for the effects is judged as it was released
-    known = matrix.copy()
-    hazards = known[columns:, columns:]
-    known[columns:, columns:] = np.asarray(raised(jnp.asarray(hazards), jnp.asarray(noise)))
-    between = np.linalg.solve(known[columns:, columns:], known[columns:, :columns])
-    least = float(
-        np.linalg.eigvalsh(known[:columns, :columns] - between.T @ known[columns:, :columns])[0]
+    known, hazards = (
+        np.asarray(raised(jnp.asarray(each), jnp.asarray(noise)))
+        for each in (matrix, matrix[columns:, columns:])
     )
-    curvature = noise * np.sqrt(2.0 * columns) / least if least > 0.0 else np.inf
-    if curvature > 1.0:
-        known = np.asarray(raised(jnp.asarray(matrix), jnp.asarray(noise)))
     inverse = np.linalg.inv(known)
+    # a piece with hardly any event tells little, and effects need none of it: what is left for
+    # them without the hazards is judged, as it was released
+    between = matrix[:columns, columns:]
+    left = matrix[:columns, :columns] - between @ np.linalg.solve(hazards, between.T)
+    least = float(np.linalg.eigvalsh(left)[0])
+    curvature = noise * np.sqrt(2.0 * columns) / least if least > 0.0 else np.inf
     moves = [inverse @ each.score for each in both]
     omega = np.array([0.0, 1.0])
     if parts[0] > 0.0 and all(each.score_noise for each in both):

@@ -37,7 +37,7 @@ from tacit.types import Relation
 SHARES = (0.08, 0.14, 0.28, 0.5)
 """Share of the budget of each sum."""
 
-_SCORE = 0.75
+_SCORE = 0.7
 """Share of a sum for the score; the rest is for the information."""
 
 _NO_LIMIT = 1000.0
