@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tacit.privacy import Privacy
     from tacit.regression import Regression, glm
     from tacit.report import plot as plot
+    from tacit.time_to_event import Cox, Survival, cox, survival
 
 __version__ = "0.2.0.dev2"
 
@@ -36,6 +37,7 @@ _HOMES = {
     "DZOASolver": "tacit.method",
     "Account": "tacit._engine.planning",
     "Contract": "tacit._engine.contract",
+    "Cox": "tacit.time_to_event",
     "Description": "tacit.description",
     "GradientDescent": "tacit.method",
     "History": "tacit._engine.measures",
@@ -45,12 +47,15 @@ _HOMES = {
     "ReleaseRow": "tacit._engine.result",
     "Result": "tacit._engine.result",
     "Simulation": "tacit._engine.runner",
+    "Survival": "tacit.time_to_event",
     "account": "tacit._engine.planning",
     "contract": "tacit._engine.planning",
+    "cox": "tacit.time_to_event",
     "glm": "tacit.regression",
     "mean_noise": "tacit._engine.planning",
     "audit_method": "tacit.audit.method",
     "run": "tacit._engine.runner",
+    "survival": "tacit.time_to_event",
     "table1": "tacit.description",
 }
 
@@ -60,6 +65,7 @@ __all__ = [
     "DZOA",
     "Account",
     "Contract",
+    "Cox",
     "DZOASolver",
     "Description",
     "GradientDescent",
@@ -70,12 +76,15 @@ __all__ = [
     "ReleaseRow",
     "Result",
     "Simulation",
+    "Survival",
     "account",
     "audit_method",
     "contract",
+    "cox",
     "glm",
     "mean_noise",
     "run",
+    "survival",
     "table1",
 ]
 

@@ -6,6 +6,8 @@ from tacit.method.answer import Answer, Minimiser, Refused
 from tacit.method.coefficients import Checks, CoefficientTable, Wald
 from tacit.method.comparison import Comparison
 from tacit.method.counts import CountTable, PrivateCounts
+from tacit.method.cox import PrivateCox
+from tacit.method.cox_answer import HazardRatios
 from tacit.method.d_zoa import DZOA
 from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.d_zoa_solver import DZOASolver
@@ -41,6 +43,8 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.preconditioned_descent import PreconditionedDescent
 from tacit.method.pvp import PVP
 from tacit.method.rounds import Rounds
+from tacit.method.survival import PrivateSurvival
+from tacit.method.survival_answer import SurvivalCurves
 from tacit.method.table_one import PrivateTableOne
 from tacit.method.table_one_answer import TableOne
 from tacit.method.zoo_admm import ZOOADMM
@@ -76,6 +80,7 @@ __all__ = [
     "GradientDescent",
     "GradientTracking",
     "GrowingPenalty",
+    "HazardRatios",
     "LegendreBasis",
     "MaskedGossip",
     "Minimiser",
@@ -84,13 +89,16 @@ __all__ = [
     "Phase",
     "PreconditionedDescent",
     "PrivateCounts",
+    "PrivateCox",
     "PrivateGLM",
+    "PrivateSurvival",
     "PrivateTableOne",
     "QuadraticBasis",
     "RecordBall",
     "RecordDistance",
     "Refused",
     "Rounds",
+    "SurvivalCurves",
     "TableOne",
     "Wald",
     "load_model",

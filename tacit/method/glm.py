@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from tacit import checks
 from tacit.data.cells import Column, Scale
@@ -30,46 +30,23 @@ from tacit.method._glm_arguments import (
 from tacit.method._glm_estimate import coefficients
 from tacit.method._glm_families import FAMILIES, Family, FamilyName
 from tacit.method._glm_queries import queries_of
-from tacit.method._oracle import combined, send_released
+from tacit.method._newton import Fit, NewtonSums
 from tacit.method._records import check_records
-from tacit.method.answer import Answer, Refused
-from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.rounds import Rounds
-from tacit.method.worst_case import Neighbours, block_neighbours
+from tacit.method.answer import Answer
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.class_score import ClassScore
-from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.score import Score
 from tacit.privacy.statistics import BlockSum
 from tacit.problem.task import Task
 from tacit.ranges import Key
-from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
-__all__ = ["SHARES", "FamilyName", "Fit", "PrivateGLM"]
+__all__ = ["SHARES", "FamilyName", "PrivateGLM"]
 
 SHARES: Mapping[int, tuple[float, ...]] = MappingProxyType(
     {3: (0.12, 0.25, 0.63), 4: (0.08, 0.12, 0.25, 0.55)}
 )
 """Share of the budget of each sum, by their number."""
-
-
-class Fit(eqx.Module):
-    """Every point that was asked, and every sum that was released: all of it public.
-
-    Attributes:
-        point: coefficients of the scaled columns, and two numbers that residuals are measured by.
-        points: all points so far, shape `(sums - 1, width + 2)`.
-        first: first sum, shape `(m,)`.
-        others: other sums, shape `(sums - 1, n)`.
-        sites: number of sites in each sum, shape `(sums,)`.
-    """
-
-    point: Float[Array, " k"]
-    points: Float[Array, "rest k"]
-    first: Float[Array, " m"]
-    others: Float[Array, "rest n"]
-    sites: Float[Array, " sums"]
 
 
 _ALIASES = {
@@ -93,7 +70,7 @@ def _family(value: Any) -> Family:
     return FAMILIES[value]
 
 
-class PrivateGLM(AbstractMethod):
+class PrivateGLM(NewtonSums):
     """A generalised linear model by private Newton steps, with intervals that include the noise.
 
     The first sum is a linear regression of the target, which gives a start. Every other sum is
@@ -143,7 +120,6 @@ class PrivateGLM(AbstractMethod):
             "family": "binomial",
         }
     )
-    oracle: ClassVar[Oracle] = Oracle.ROWS
     design: Design = eqx.field(static=True)
     target: Column = eqx.field(static=True)
     family: Family = eqx.field(converter=_family)
@@ -173,22 +149,12 @@ class PrivateGLM(AbstractMethod):
         return f"<PrivateGLM of {of}: {self.family.name}, {self.sums} sums, {budget}>"
 
     @property
-    def only_rounds(self) -> int:
-        """One round per sum."""
-        return self.sums
-
-    @property
     def shares(self) -> tuple[float, ...]:
         """Share of the budget of each sum."""
         return SHARES[self.sums]
 
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Noise of each sum over that of the last."""
-        return tuple(math.sqrt(self.shares[-1] / share) for share in self.shares)
-
     @cached_property
-    def queries(self) -> tuple[BlockSum, ...]:
+    def queries(self) -> tuple[BlockSum, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The query of each sum."""
         return queries_of(self)
 
@@ -233,107 +199,36 @@ class PrivateGLM(AbstractMethod):
         return self.score(-1).units[1] * math.sqrt((1.0 + 1.0 / self.outputs) / 2.0)
 
     @property
-    def sizes(self) -> tuple[int, int, int, int]:
-        """Number of later sums, and sizes of a point, of the first sum and of another one."""
-        first, other = (query.size(0) for query in self.queries[:2])
-        return self.sums - 1, self.width + 2, first, other
+    def points(self) -> int:
+        """Coefficients, and two numbers that residuals are measured by."""
+        return self.width + 2
 
-    def init(self, role: Role, x0: Vector, degree: Index) -> Fit:
-        rest, point, first, other = self.sizes
-        return Fit(
-            *(
-                jnp.zeros(s, x0.dtype)
-                for s in (point, (rest, point), first, (rest, other), self.sums)
-            )
-        )
-
-    def start(self, task: Task) -> np.ndarray:
-        return np.zeros(len(self.numbers(task)))
-
-    def numbers(self, task: Task) -> tuple[str, ...]:
-        rest, point, first, other = self.sizes
-        return (
-            *(f"point {t + 2}.{i}" for t in range(rest) for i in range(point)),
-            *(f"sum 1.{i}" for i in range(first)),
-            *(f"sum {t + 2}.{i}" for t in range(rest) for i in range(other)),
-            *(f"sites {t + 1}" for t in range(self.sums)),
-        )
-
-    def phases(self) -> tuple[Phase, ...]:
-        asking = Phase(
-            name="point", sender=Role.SERVER, message=_ask, receiver=Role.CLIENT, update=_hear
-        )
-        updates = (self.begin, *[self.move] * (self.sums - 1))
-        sums = zip(self.queries, self.times, updates, strict=True)
-        return (asking, *(self._sum(t, *each) for t, each in enumerate(sums)))
-
-    def _sum(self, t: int, query: BlockSum, times: float, update: Any) -> Phase:
-        """The phase of one sum."""
-        release = Release("sum", NO_NOISE)
-        if self.privacy is not None:
-            mechanism = self.privacy.mechanism_of(times)
-            release = Release("noisy sum", mechanism, self.privacy.relation)
-        return Phase(
-            name=f"sum {t + 1}",
-            sender=Role.CLIENT,
-            query=query,
-            release=release,
-            message=send_released,
-            receiver=Role.SERVER,
-            update=update,
-            combine=combined(self.privacy),
-            rounds=Rounds(t, t + 1),
-        )
-
-    def begin(self, state: Fit, inbox: Inbox, context: Context) -> Fit:
-        """The server takes a linear regression through the link."""
-        sites = state.sites.at[0].set(inbox.degree.astype(state.sites.dtype))
-        state = Fit(state.point, state.points, inbox.total, state.others, sites)
-        noise = self._noise(self.times[0], state.sites[0])
+    def begun(self, first: Any, noise: Any) -> Any:
+        """A linear regression, through the link."""
         if self.family.classes:
-            begun = classes.start(self, state.first, noise)
-            return self._at(state, begun, jnp.ones(2, begun.dtype), 0)
-        linear = self.linear_of(state.first, noise)
-        reader = self.reader
+            begun = classes.start(self, first, noise)
+            return jnp.concatenate([begun, jnp.ones(2, begun.dtype)])
+        linear, reader = self.linear_of(first, noise), self.reader
         coefficients, by = steps.start(self.family, linear, reader.scale, reader.offset)
-        return self._at(state, coefficients, by, 0)
+        return jnp.concatenate([coefficients, by])
 
-    def move(self, state: Fit, inbox: Inbox, context: Context) -> Fit:
-        """The server takes a Newton step."""
-        t, d = context.round, self.width
-        others = state.others.at[t - 1].set(inbox.total)
-        sites = state.sites.at[t].set(inbox.degree.astype(state.sites.dtype))
-        state = Fit(state.point, state.points, state.first, others, sites)
-        query, by = self.queries[-1], state.point[-2:]
-        score, *riders = query.split(inbox.total)
-        gram = self.gram_of(state.first, self._noise(self.times[0], state.sites[0]))
+    def moved(self, state: Fit, total: Any, noise: Any) -> Any:
+        """A Newton step."""
+        d, query, by = self.width, self.queries[-1], state.point[-2:]
+        score, *riders = query.split(total)
+        gram = self.gram_of(state.first, self.noise(self.times[0], state.sites[0]))
         now = by
         if self.family.measured:
             now = self.family.dispersion(riders[0].ravel()[0] / gram[-1, -1], by)
         unit, weight = self.family.units(by)
-        times = jnp.asarray(self.times, score.dtype)[t]
-        noise = query.spread(self._noise(times, sites[t]))[0] * self.curvature_unit
         step = steps.step(
             unit * score[0] - self.family.expected(by, now)[0] * gram[-1],
             weight * score[1 : d + 1],
-            weight * noise,
+            weight * query.spread(noise)[0] * self.curvature_unit,
             gram,
             steps.STEEPEST * math.sqrt(self.outputs),
         )
-        return self._at(state, state.point[:-2] + step, now, t)
-
-    def _at(self, state: Fit, coefficients: Vector, by: Float[Array, " 2"], t: Any) -> Fit:
-        """The state with another point, at which nothing is asked after the last sum."""
-        point = jnp.concatenate([coefficients, by])
-        kept = state.points.at[jnp.minimum(t, self.sums - 2)].set(point)
-        points = jnp.where(t < self.sums - 1, kept, state.points)
-        return Fit(point, points, state.first, state.others, state.sites)
-
-    def _noise(self, times: Any, sites: Any) -> Any:
-        """Standard deviation of the noise in each entry of a sum over sites."""
-        if self.privacy is None:
-            return jnp.zeros_like(sites)
-        return jnp.max(jnp.asarray(self.privacy.noise_multiplier)) * times * jnp.sqrt(sites)
+        return jnp.concatenate([state.point[:-2] + step, now])
 
     def linear_of(self, first: Any, noise: Any) -> steps.First:
         """The first sum in its own units.
@@ -361,17 +256,7 @@ class PrivateGLM(AbstractMethod):
         linear, at = self.linear_of(first, noise), self.offset
         return steps.raised(linear.gram[at:, at:], linear.noise[1])
 
-    def solution(self, state: Fit) -> Vector:
-        parts = (state.points, state.first, state.others, state.sites)
-        return jnp.concatenate([part.reshape(-1) for part in parts])
-
-    def answer(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Answer:
-        sites = np.asarray(numbers[-self.sums :], dtype=float)
-        if not (np.isfinite(numbers).all() and (sites >= 1).all()):
-            return Refused(
-                "a sum has no site in it, or a number that is not finite",
-                "run again, with a network in which sites take part",
-            )
+    def told(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Answer:
         return coefficients(self, numbers, contract)
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
@@ -379,14 +264,3 @@ class PrivateGLM(AbstractMethod):
         weights = () if self.weights is None else (self.weights,)
         columns = (*self.design.columns, self.target, *weights)
         check_records(f"{type(self).__name__} fits", problem, columns, self.privacy)
-
-    def worst_case(self, problem: Task, owner: int) -> Neighbours:
-        return block_neighbours(self.privacy, problem.normaliser, owner)
-
-
-def _ask(state: Fit, released: None, context: Context) -> tuple[Fit, Vector]:
-    return state, state.point
-
-
-def _hear(state: Fit, inbox: Inbox, context: Context) -> Fit:
-    return Fit(inbox.total, state.points, state.first, state.others, state.sites)

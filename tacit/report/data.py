@@ -104,6 +104,8 @@ class ReportData:
         effects: rows of a forest plot, as `CoefficientTable.effects` gives them.
         ratios: odds or rate ratios with their intervals, one row per coefficient.
         effect: name of what it shows, such as "odds ratio".
+        curves: rows of survival curves, as `SurvivalCurves.frame` gives them.
+        time: name of their time axis.
         answer_sentence: meaning of the answer, in a sentence or two.
         comparison: a regression beside the records that it was fitted to (simulation only).
         averaged: whether answers are means of the second half of the iterates.
@@ -150,6 +152,8 @@ class ReportData:
     effects: Sequence[Row] = ()
     effect: str = ""
     ratios: Sequence[Row] = ()
+    curves: Sequence[Row] = ()
+    time: str = ""
     answer_sentence: str = ""
     comparison: Comparison | None = None
     averaged: bool = False

@@ -32,15 +32,24 @@ from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.answer import Minimiser
 from tacit.method.coefficients import CoefficientTable
+from tacit.method.survival_answer import SurvivalCurves
 from tacit.network.base import AbstractNetwork
-from tacit.report import drawing, figures, masking, sweep
+from tacit.report import curves, drawing, figures, masking, sweep
 from tacit.report.picture import picture
 from tacit.report.tables import heading
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-__all__ = ["coefficients", "convergence", "mean_noise", "network", "spending", "trade_off"]
+__all__ = [
+    "coefficients",
+    "convergence",
+    "mean_noise",
+    "network",
+    "spending",
+    "survival",
+    "trade_off",
+]
 
 
 @checked(ConfigError)
@@ -132,6 +141,24 @@ def spending(result: Result) -> go.Figure:
             "private method"
         )
     return figures.spending(result.history.rounds, epsilon)
+
+
+@checked(ConfigError)
+def survival(result: Result) -> go.Figure:
+    """Survival curves with their bands, and the numbers at risk.
+
+    Args:
+        result: result of `tacit.run` with `PrivateSurvival`.
+
+    Raises:
+        ConfigError: the answer has no curves, or Plotly is not installed.
+    """
+    answer = result.answer
+    if not isinstance(answer, SurvivalCurves):
+        said = "" if answer is None else f": {answer.sentence()}"
+        raise ConfigError(f"the answer of this result has no survival curves{said}")
+    rows: list[dict[str, Any]] = answer.frame().to_dict("records")
+    return curves.survival(rows, answer.time)
 
 
 @checked(ConfigError, own="results")

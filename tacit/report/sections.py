@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.problem.scores import kept_in_words, share_kept
 from tacit.report import comparing, drawing, figures, masking, words
 from tacit.report.canvas import for_page
+from tacit.report.curves import survival
 from tacit.report.data import PUBLIC_HISTORY, Column, ReportData, Row
 from tacit.report.tables import Table, heading, number, sideways, table
 
@@ -284,6 +285,14 @@ def _answer(data: ReportData) -> Section | None:
         )
         blocks.insert(
             0, Block(caption, "effects-figure", for_page(figures.forest, data.effects, data.effect))
+        )
+    if data.curves:
+        caption = (
+            "Survival with a band that holds each whole curve with 95 %, for sampling and noise "
+            "together, and the numbers at risk as released."
+        )
+        blocks.insert(
+            0, Block(caption, "survival-figure", for_page(survival, data.curves, data.time))
         )
     if data.ratios:
         caption = f"The {data.effect} of one unit more, or of a level against its reference."

@@ -85,6 +85,18 @@ class StatisticsStudy(Study):
         {}, validate_default=True, description="how often, and where the results go"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_many_rounds_as_sums(cls, document: Any) -> Any:
+        """Let a study leave out the number of rounds, where its method takes only one."""
+        run, method = document.get("run", {}), document.get("method", {})
+        if not isinstance(run, Mapping) or not isinstance(method, Mapping) or "rounds" in run:
+            return document
+        entry = METHODS.get(str(method.get("name")))
+        if entry is None or entry.build.modelled:
+            return document
+        return {**document, "run": {**run, "rounds": entry.default().only_rounds or 1}}
+
 
 class RegressionStudy(StatisticsStudy):
     """A study that fits the regression of its section [model]."""

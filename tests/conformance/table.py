@@ -31,7 +31,9 @@ from tacit.method import (
     PaperClaim,
     PreconditionedDescent,
     PrivateCounts,
+    PrivateCox,
     PrivateGLM,
+    PrivateSurvival,
     PrivateTableOne,
     QuadraticBasis,
 )
@@ -94,7 +96,7 @@ def task(
 
 
 _SCHEMA = data.Schema(
-    {"sex": data.Categorical(["f", "m"]), "age": data.Numeric(0, 120)},
+    {"sex": data.Categorical(["f", "m"]), "age": data.Numeric(0, 120), "ill": data.Boolean()},
     target=None,
     intercept=False,
 )
@@ -104,7 +106,13 @@ def tables(seed: int, records: tuple[int, ...] = (9, 7, 9, 5)) -> Any:
     """Records of sites of different size; the seed changes them only."""
     rng = np.random.default_rng(seed)
     rows = [
-        np.column_stack([np.eye(2)[rng.integers(0, 2, count)], rng.uniform(-1, 1, count)])
+        np.column_stack(
+            [
+                np.eye(2)[rng.integers(0, 2, count)],
+                rng.uniform(-1, 1, count),
+                rng.integers(0, 2, count),
+            ]
+        )
         for count in records
     ]
     return problem.record_tables(rows, _SCHEMA, size=8)
@@ -197,6 +205,56 @@ ROWS = (
         rounds=1,
     ),
     Row("table 1, no privacy", PrivateTableOne(_COLUMNS), _CLIENTS, rounds=1, status="none"),
+    Row(
+        "survival, masks",
+        PrivateSurvival(tables(0).column("age"), _COLUMNS[0], intervals=5, privacy=_MASKED_COUNTS),
+        _CLIENTS,
+        rounds=1,
+    ),
+    Row(
+        "survival, add/remove, exact sums between peers",
+        PrivateSurvival(_COLUMNS[1], _COLUMNS[0], privacy=_COUNTS_COMING),
+        network.ExactSum(_RING, by="tree"),
+        rounds=1,
+    ),
+    Row(
+        "survival, budgets per owner, clients drawn",
+        PrivateSurvival(_COLUMNS[1], _COLUMNS[0], privacy=_OWN_COUNTS),
+        _DRAWN,
+        rounds=1,
+    ),
+    Row(
+        "survival, no privacy",
+        PrivateSurvival(_COLUMNS[1], _COLUMNS[0]),
+        _CLIENTS,
+        rounds=1,
+        status="none",
+    ),
+    Row(
+        "cox, masks",
+        PrivateCox(_COLUMNS[1], tables(0).column("ill"), _COLUMNS[:1], privacy=_MASKED_COUNTS),
+        _CLIENTS,
+        rounds=4,
+    ),
+    Row(
+        "cox, add/remove, exact sums between peers",
+        PrivateCox(
+            tables(0).column("age"),
+            _COLUMNS[0],
+            [tables(0).column("ill")],
+            2,
+            privacy=_COUNTS_COMING,
+        ),
+        network.ExactSum(_RING, by="tree"),
+        rounds=4,
+    ),
+    Row(
+        "cox, no privacy",
+        PrivateCox(_COLUMNS[1], tables(0).column("ill"), _COLUMNS[:1]),
+        _CLIENTS,
+        rounds=4,
+        status="none",
+    ),
     Row("counts, no privacy", PrivateCounts(_COLUMNS), _CLIENTS, rounds=1, status="none"),
     Row(
         "regression, masks",

@@ -11,7 +11,9 @@ import numpy as np
 from tacit._engine.result import ReleaseRow
 from tacit.method.answer import Answer, Minimiser, Printed
 from tacit.method.coefficients import CoefficientTable
+from tacit.method.cox_answer import HazardRatios
 from tacit.method.phase import AbstractMethod
+from tacit.method.survival_answer import SurvivalCurves
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy.guarantee import Guarantee
@@ -74,6 +76,10 @@ def answered(answer: Answer | None) -> dict[str, Any]:
         ],
         "answer_sentence": answer.sentence(),
     }
+    if isinstance(answer, HazardRatios):
+        return found | {"effects": answer.effects(), "effect": "hazard ratio"}
+    if isinstance(answer, SurvivalCurves):
+        return found | {"curves": answer.frame().to_dict("records"), "time": answer.time}
     if not isinstance(answer, CoefficientTable):
         return found
     return found | {

@@ -1,0 +1,64 @@
+"""Declared times until an event: what they must be, and the intervals that they are cut into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tacit import checks
+from tacit.data.cells import MISSING, Column
+from tacit.data.factors import bounds_of
+from tacit.errors import ConfigError
+
+
+def check_time(time: Any) -> None:
+    """Refuse what is no column of times from 0 on."""
+    remedy = "give a column of the records, such as task.column('days')"
+    checks.instance("time", time, Column, remedy, ConfigError)
+    if time.scale is None or time.declared.levels:
+        raise ConfigError(
+            f"time={time.name!r} has levels of its own; a time is a number with bounds"
+        )
+    if time.scale.lower < 0.0:
+        raise ConfigError(
+            f"time={time.name!r} may be {time.scale.lower:g}, before the start at 0; declare a "
+            "lower bound of at least 0"
+        )
+
+
+def check_event(event: Any) -> None:
+    """Refuse what is no column of two levels."""
+    remedy = "give a column of the records, such as task.column('died')"
+    checks.instance("event", event, Column, remedy, ConfigError)
+    levels = event.levels
+    if len(levels) - (MISSING in levels) != 2:
+        given = f"has the levels {', '.join(levels)}" if levels else "is a number"
+        raise ConfigError(
+            f"event={event.name!r} {given}; declare a yes or no, or two levels of which the "
+            "second is the event"
+        )
+
+
+def edges_of(time: Column, intervals: int) -> tuple[float, ...]:
+    """Start of the first interval, then the ends of all, in the units of the data.
+
+    Args:
+        time: column of times, with edges or not.
+        intervals: number of equal intervals between the bounds, where it has no edges.
+    """
+    low, high = bounds_of(time)
+    if not time.edges:
+        return tuple(np.linspace(low, high, intervals + 1).tolist())
+    scale = time.scale
+    assert scale is not None
+    inner = [float(f"{scale.centre + scale.unit * each:.12g}") for each in time.edges]
+    return (low, *inner, high)
+
+
+def ends_of(time: Column, edges: tuple[float, ...]) -> tuple[float, ...]:
+    """Ends of intervals as they are stored in a record, the upper bound last."""
+    scale = time.scale
+    assert scale is not None
+    inner = time.edges or tuple(map(scale.of, edges[1:-1]))
+    return (*inner, scale.of(scale.upper))

@@ -1,0 +1,184 @@
+"""Hazard ratios, with sampling and privacy errors apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from tacit.method import latex
+from tacit.method.aligned import ruled
+from tacit.method.answer import NORMAL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class HazardRatios:
+    """A Cox regression: log hazard ratios, and the baseline hazard by piece.
+
+    Attributes:
+        names: names of the effects.
+        values: log hazard ratios of one unit more, or of a level against its reference, shape
+            `(d,)`.
+        sampling: covariance of their sampling error, shape `(d, d)`.
+        privacy: covariance of their error due to the noise, shape `(d, d)`.
+        spans: distance between the bounds of each column; 1 for levels.
+        edges: start of the first piece of time, then the ends of all.
+        hazards: baseline hazard in each piece, per unit of time, where all columns are 0.
+        time: name of the column of times.
+        event: what the event is, such as "died = true".
+        limit: cumulative hazard up to which records were followed; `None` for no limit.
+        sites: number of sites whose records were used.
+        of_sites: number of all sites.
+    """
+
+    names: tuple[str, ...]
+    values: Float[np.ndarray, " d"]
+    sampling: Float[np.ndarray, "d d"]
+    privacy: Float[np.ndarray, "d d"]
+    spans: tuple[float, ...]
+    edges: tuple[float, ...]
+    hazards: Float[np.ndarray, " pieces"]
+    time: str
+    event: str
+    limit: float | None
+    sites: int
+    of_sites: int
+    kind: ClassVar[str] = "cox"
+
+    @property
+    def errors(self) -> Float[np.ndarray, " d"]:
+        """Standard errors of the log hazard ratios, for sampling and noise."""
+        return np.sqrt(np.diag(self.sampling + self.privacy))
+
+    @property
+    def p_values(self) -> Float[np.ndarray, " d"]:
+        """Two-sided p-values of Wald's tests that a ratio is 1."""
+        from scipy.stats import norm
+
+        return 2.0 * norm.sf(np.abs(self.values / self.errors))
+
+    def frame(self) -> pd.DataFrame:
+        """One row per effect: log hazard ratio with its errors, z, p, and ratio with 95 % ends."""
+        import pandas as pd
+
+        errors = self.errors
+        return pd.DataFrame(
+            {
+                "parameter": self.names,
+                "log_hazard_ratio": self.values,
+                "standard_error": errors,
+                "sampling_error": np.sqrt(np.diag(self.sampling)),
+                "privacy_error": np.sqrt(np.maximum(np.diag(self.privacy), 0.0)),
+                "z": self.values / errors,
+                "p_value": self.p_values,
+                "hazard_ratio": np.exp(self.values),
+                "lower": np.exp(self.values - NORMAL * errors),
+                "upper": np.exp(self.values + NORMAL * errors),
+            }
+        )
+
+    def baseline(self) -> pd.DataFrame:
+        """The baseline hazard: one row per piece, with its ends."""
+        import pandas as pd
+
+        ends = {"from": self.edges[:-1], "to": self.edges[1:], "hazard": self.hazards}
+        return pd.DataFrame(ends)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Effects and baseline as plain values."""
+        rows: list[dict[str, Any]] = self.frame().to_dict("records")
+        baseline: list[dict[str, Any]] = self.baseline().to_dict("records")
+        return {
+            "kind": self.kind,
+            "time": self.time,
+            "event": self.event,
+            "limit": self.limit,
+            "sites": self.sites,
+            "of_sites": self.of_sites,
+            "rows": rows,
+            "baseline": baseline,
+        }
+
+    def effects(self) -> list[dict[str, Any]]:
+        """Ratios over the declared range of every column, as rows of a forest plot."""
+        found: list[dict[str, Any]] = []
+        inner = np.sqrt(np.diag(self.sampling))
+        for i, name in enumerate(self.names):
+            ends = {
+                "value": 0.0,
+                "lower": -self.errors[i],
+                "upper": self.errors[i],
+                "sampling_lower": -inner[i],
+                "sampling_upper": inner[i],
+            }
+            moved = {
+                key: math.exp(self.spans[i] * (self.values[i] + NORMAL * each))
+                for key, each in ends.items()
+            }
+            found.append({"parameter": name, **moved})
+        return found
+
+    def sentence(self) -> str:
+        """Whose records these are, the model, and what the intervals cover."""
+        whose = (
+            f"all {self.sites}"
+            if self.sites == self.of_sites
+            else f"{self.sites} of {self.of_sites}"
+        )
+        found = (
+            f"Cox regression of the records of {whose} sites: hazard ratios of one unit more, or "
+            f"of a level against its reference. Time is {self.time}, the event {self.event}; the "
+            f"baseline hazard is constant in each of {len(self.hazards)} pieces of time."
+        )
+        if self.limit is not None:
+            found += (
+                f" Records are followed up to a cumulative hazard of {self.limit:g}, which bounds "
+                "what each adds and biases nothing."
+            )
+        covered = "sampling and the noise" if self.privacy.any() else "sampling; no noise was added"
+        return f"{found} Standard errors and 95 % intervals cover {covered}."
+
+    def cells(self) -> list[list[str]]:
+        """Headings and rows of the printed table, as text."""
+        heads = ["", "coef", "std err", "sampling", "privacy", "P>|z|"]
+        rows = [[*heads, "hazard ratio", "2.5 %", "97.5 %"]]
+        for name, *numbers in self.frame().itertuples(index=False):
+            value, error, sampling, privacy, _, p, ratio, lower, upper = numbers
+            shown = [f"{each:.4g}" for each in (value, error, sampling, privacy)]
+            ratios = [f"{each:.3f}" for each in (ratio, lower, upper)]
+            rows.append([name, *shown, f"{p:.3f}" if p >= 0.001 else "<0.001", *ratios])
+        return rows
+
+    def summary(self) -> str:
+        """The table as text."""
+        return ruled(self.cells(), [self.sentence()])
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def to_html(self) -> str:
+        """The table in HTML, with its explanation below."""
+        heads, *rows = self.cells()
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in rows
+        )
+        return (
+            f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+            f"<p>{escape(self.sentence())}</p>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the booktabs package."""
+        heads, *rows = self.cells()
+        return latex.table([latex.latex(head) for head in heads], rows)

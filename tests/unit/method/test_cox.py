@@ -1,0 +1,227 @@
+"""Private Cox regression: without noise that of statsmodels, with it intervals hold."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+import tacit
+from tacit import data, network, problem
+from tacit.errors import ConfigError
+from tacit.method import HazardRatios, PrivateCox, Refused
+from tacit.privacy import Masks, Privacy
+
+SITES = 4
+STAR = network.Coordinator(SITES)
+SCHEMA = data.Schema(
+    {
+        "years": data.Numeric(0, 10),
+        "died": data.Boolean(),
+        "age": data.Numeric(20, 80),
+        "sex": data.Categorical(["f", "m"]),
+    },
+    target=None,
+    intercept=False,
+)
+TRUE = np.array([0.02, 0.3])
+BUDGET = Privacy(clip=1.0, epsilon=1.0, masks=Masks())
+
+
+def frame(records: int, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    age, sex = rng.uniform(20, 80, records), rng.choice(["f", "m"], records)
+    hazard = 0.08 * np.exp(TRUE[0] * (age - 50) + TRUE[1] * (sex == "m"))
+    lived, followed = rng.exponential(size=records) / hazard, rng.uniform(0, 15, records)
+    return pd.DataFrame(
+        {"years": np.minimum(lived, followed), "died": lived <= followed, "age": age, "sex": sex}
+    )
+
+
+def task(table: Any) -> Any:
+    sites = data.even(data.prepare(table, SCHEMA), SITES)
+    return problem.record_tables(sites.features, SCHEMA, size=len(table) // SITES)
+
+
+COLUMNS = data.columns_of(SCHEMA)
+ASKED = (COLUMNS["years"], COLUMNS["died"], [COLUMNS["age"], COLUMNS["sex"]])
+
+
+def fitted(method: PrivateCox, table: Any, seed: int = 0) -> Any:
+    return tacit.run(task(table), STAR, method, rounds=4, seed=seed)
+
+
+@cache
+def table_of_many() -> Any:
+    return frame(8000)
+
+
+@cache
+def private() -> Any:
+    return fitted(PrivateCox(*ASKED, privacy=BUDGET), table_of_many())
+
+
+def by_hand(table: Any, pieces: int = 6) -> Any:
+    """The same model as a Poisson regression of statsmodels, one row per record and piece."""
+    ends = np.linspace(0, 10, pieces + 1)
+    time = np.minimum(table["years"].to_numpy(), 10.0)
+    died = (table["died"] & (table["years"] < 10)).to_numpy()
+    rows = []
+    for j, (low, high) in enumerate(pairwise(ends)):
+        exposure = np.clip(time - low, 0, high - low)
+        there = exposure > 0
+        rows.append(
+            pd.DataFrame(
+                {
+                    "events": (died & (time > low) & (time <= high))[there].astype(float),
+                    "exposure": exposure[there],
+                    "age": table["age"].to_numpy()[there],
+                    "male": (table["sex"] == "m").to_numpy()[there].astype(float),
+                    **{f"piece {i}": float(i == j) for i in range(pieces)},
+                }
+            )
+        )
+    whole = pd.concat(rows)
+    design = whole.drop(columns=["events", "exposure"])
+    model = sm.GLM(whole["events"], design, sm.families.Poisson(), offset=np.log(whole["exposure"]))
+    return model.fit(tol=1e-12)
+
+
+def test_without_noise_it_is_the_poisson_regression_of_statsmodels() -> None:
+    table = frame(2000)
+    found = fitted(PrivateCox(*ASKED), table).answer
+    expected = by_hand(table)
+    assert isinstance(found, HazardRatios) and found.names == ("age", "sex[T.m]")
+    np.testing.assert_allclose(found.values, expected.params.to_numpy()[:2], atol=1e-5)
+    np.testing.assert_allclose(found.errors, expected.bse.to_numpy()[:2], rtol=3e-3)
+    np.testing.assert_allclose(np.log(found.hazards), expected.params.to_numpy()[2:], atol=1e-3)
+    assert "no noise was added" in found.sentence() and found.limit is None
+
+
+def test_without_noise_it_is_near_the_partial_likelihood() -> None:
+    table = frame(2000)
+    died = table["died"] & (table["years"] < 10)
+    table = table.assign(died=died, years=table["years"].clip(0, 10))
+    theirs: Any = sm.PHReg(
+        table["years"],
+        np.column_stack([table["age"], table["sex"] == "m"]).astype(float),
+        table["died"].to_numpy(),
+    ).fit()
+    found = fitted(PrivateCox(*ASKED), table).answer
+    assert (np.abs(found.values - theirs.params) < 0.05 * theirs.bse).all()
+
+
+def blocks(limit: float | None = None) -> tuple[Any, Any]:
+    score, information = PrivateCox(*ASKED, limit=limit, privacy=BUDGET).queries[-1].blocks
+    return score, information
+
+
+@pytest.mark.parametrize("limit", [0.5, 1.0, 2.5])
+def test_bounds_hold_without_a_clip_and_are_attained(limit: float) -> None:
+    rng = np.random.default_rng(1)
+    n = 4000
+    age = rng.choice([-1.0, 1.0, 0.3, 0.0], n)
+    sex = rng.integers(0, 2, n)
+    records = np.column_stack([rng.uniform(-1, 1.02, n), rng.integers(0, 2, n), age, 1 - sex, sex])
+    points = rng.normal(0, 1.5, (n, 8)) * rng.choice([0.0, 1.0, 3.0], (n, 1))
+    for block in blocks(limit):
+        asked = np.asarray(jax.vmap(block.asked)(jnp.asarray(records), jnp.asarray(points)))
+        norms = np.linalg.norm(asked, axis=1)
+        assert np.isfinite(norms).all()
+        assert 0.75 * block.bound < norms.max() <= block.bound * (1 + 1e-12)
+
+
+def test_a_record_without_a_value_adds_nothing() -> None:
+    record = jnp.array([0.0, 1.0, jnp.nan, 1.0, 0.0])
+    for block in blocks():
+        for absent in (record, jnp.array([0.0, jnp.nan, 0.0, 1.0, 0.0])):
+            asked = block.asked(absent, jnp.zeros(8))
+            assert not block.bounded(asked[None]).any()
+
+
+def test_the_score_is_unbiased_at_the_truth_and_a_clip_would_not_be() -> None:
+    rng = np.random.default_rng(3)
+    n, beta, base = 200_000, np.array([0.8, 0.5]), np.log(1.5)
+    age, sex = rng.uniform(-1, 1, n), rng.integers(0, 2, n)
+    hazard = np.exp(base + beta[0] * age + beta[1] * sex)
+    lived, followed = rng.exponential(size=n) / hazard, rng.uniform(0.2, 2, n)
+    time = np.minimum(np.minimum(lived, followed), 1.0)
+    records = np.column_stack([2 * time - 1, lived <= followed, age, 1 - sex, sex])
+    point = jnp.asarray([*beta, *[base] * 6])
+    block = blocks()[0]
+    asked = np.asarray(
+        jax.jit(jax.vmap(lambda each: block.asked(each, point)))(jnp.asarray(records))
+    )
+    z = asked.mean(axis=0) / (asked.std(axis=0) / np.sqrt(n))
+    assert np.abs(z).max() < 4.0
+    # following everybody to the end and clipping to the same norm
+    free = blocks(1000.0)[0]
+    wild = np.asarray(jax.jit(jax.vmap(lambda each: free.asked(each, point)))(jnp.asarray(records)))
+    norms = np.linalg.norm(wild, axis=1, keepdims=True)
+    clipped = wild * np.minimum(1.0, block.bound / np.maximum(norms, 1e-12))
+    assert np.abs(clipped.mean(axis=0) / (clipped.std(axis=0) / np.sqrt(n))).max() > 8.0
+
+
+def test_with_noise_effects_are_near_and_say_what_the_noise_adds() -> None:
+    found = private().answer
+    assert isinstance(found, HazardRatios)
+    assert (np.abs(found.values - TRUE) < 4.0 * found.errors).all()
+    table: Any = found.frame()
+    assert (table["privacy_error"] > 0).all()
+    assert (table["standard_error"] < 2.0 * table["sampling_error"]).all()
+    assert (table["lower"] < table["hazard_ratio"]).all()
+    assert "followed up to a cumulative hazard of 1" in found.sentence()
+    assert "sampling and the noise" in repr(found)
+    assert found.to_latex().startswith(r"\begin{tabular}") and "<td>age</td>" in found.to_html()
+    assert found.to_dict()["rows"][1]["parameter"] == "sex[T.m]" and found._repr_html_()
+    assert list(found.baseline()["from"])[:2] == pytest.approx([0.0, 10 / 6])
+    effect = found.effects()[0]
+    assert effect["value"] == pytest.approx(np.exp(60 * found.values[0]))
+    assert effect["lower"] < effect["sampling_lower"] < effect["value"] < effect["upper"]
+    worst = private().guarantee.worst
+    assert (worst.status, worst.releases) == ("proved", 4)
+    assert worst.epsilon == pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.long
+def test_intervals_hold_the_truth() -> None:
+    from benchmarks.cox import replicates
+
+    found = replicates(records=8000, epsilon=1.0, draws=60)
+    assert 0.91 < found.held.mean() < 0.99
+    assert found.printed.mean() > 0.9
+    ratio = np.sqrt(np.mean(found.apart**2)) / np.sqrt(np.mean(found.errors**2))
+    assert 0.8 < ratio < 1.15
+
+
+def test_too_few_records_are_refused() -> None:
+    answer = fitted(PrivateCox(*ASKED, privacy=BUDGET), frame(400)).answer
+    assert isinstance(answer, Refused)
+    assert "noise hides the direction" in answer.reason or "converged" in answer.reason
+    assert "records" in answer.needs
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"time": COLUMNS["sex"]}, "has levels of its own"),
+        ({"event": COLUMNS["age"]}, "is a number"),
+        ({"columns": []}, "columns is empty"),
+        ({"columns": [COLUMNS["died"]]}, "is among the columns as well"),
+        ({"columns": [COLUMNS["age"]] * 2}, "stands twice"),
+        ({"columns": "age"}, "must be a list"),
+        ({"pieces": 0}, "pieces=0"),
+        ({"limit": 0.0}, "limit=0"),
+    ],
+)
+def test_mistakes_are_refused(given: dict[str, Any], what: str) -> None:
+    time, event, columns = ASKED
+    with pytest.raises(ConfigError, match=what):
+        PrivateCox(**{"time": time, "event": event, "columns": columns, **given})
