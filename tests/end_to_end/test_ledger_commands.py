@@ -114,7 +114,7 @@ def test_export(path: Path, tmp_path: Path) -> None:
     assert "exists; give --force" in refused("export", path, "-o", target, code=2)
     ledger("export", path, "-o", target, "--force")
     assert "is the ledger" in refused("export", path, "-o", path, "--force", code=2)
-    assert "cannot be written" in refused("export", path, "-o", tmp_path / "no" / "file")
+    assert "cannot be written" in refused("export", path, "-o", tmp_path / "no" / "file", code=2)
 
 
 def test_errors_are_one_message(path: Path, tmp_path: Path) -> None:
