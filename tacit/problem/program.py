@@ -43,7 +43,7 @@ class Program:
         self,
         command: Any,
         names: Sequence[str] | None = None,
-        timeout: float | None = None,
+        timeout: int | float | None = None,
         cwd: str | Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:

@@ -274,6 +274,7 @@ def test_programs_that_fail(script: str, message: str) -> None:
         host.raise_pending()
 
 
+@pytest.mark.long  # the check of shapes, which leaves these out, would refuse the types first
 def test_refused_commands() -> None:
     refused: dict[str, dict[str, Any]] = {
         r"must be a list of texts: \['./plant', '\{x\}'\]": {"command": "./plant {x}"},
