@@ -60,7 +60,7 @@ def fit_table(
                 bound = "above 0 and finite" if name == "epsilon" else "above 0 and below 1"
                 raise ConfigError(f"--{name} {privacy[name]} must be {bound}")
         if study is not None:
-            check_free("study", study, force=force)
+            check_free("study", study, force=force, read={"the table": data})
         folder = Path() if study is None else study.parent
         found = fit_study(
             data,
