@@ -57,7 +57,7 @@ class Evaluation:
     """How a function is evaluated; see `tacit.problem.black_box`.
 
     Attributes:
-        command: external program and its arguments, in place of a function; `Program` checks it.
+        command: external program and its arguments, in place of a function.
         names: names of the parameters for its placeholders.
         workers: processes at a time; `None` calls a function in this process.
         timeout: seconds for one call, or `None`.
@@ -73,7 +73,7 @@ class Evaluation:
             environment for a function.
     """
 
-    command: Any = None
+    command: Sequence[str] | None = None
     names: Sequence[str] | None = None
     workers: int | None = None
     timeout: int | float | None = None
@@ -163,7 +163,7 @@ class Evaluation:
         Function(function, own, self.timeout)
         return Crew(lambda: Function(function, own, self.timeout), self.workers)
 
-    def _program(self, command: Any = None) -> Program:
+    def _program(self, command: Sequence[str] | None = None) -> Program:
         return Program(command or self.command, self.names, self.timeout, self.cwd, self.env)
 
 
