@@ -280,6 +280,7 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
 
 
 def _mark(function: Callable[..., Any]) -> None:
+    # set by name, as above; a test asks every public function for it
     setattr(function, "__checked__", True)  # noqa: B010
 
 

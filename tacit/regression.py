@@ -246,7 +246,8 @@ def glm(
             them.
         size: declared public number near the number of records of a site; needed under
             "add_remove", where it is private.
-        seed: seed of the simulated noise, at least 0; drawn if `None`.
+        seed: seed of the simulated noise, at least 0; drawn if `None`. A seed that is known can be
+            used to subtract the noise.
         ledger: ledger to be charged.
         dataset: name of the dataset in the ledger.
 

@@ -48,7 +48,7 @@ def describe_table(
     def command() -> int:
         check_budget(privacy)
         if study is not None:
-            check_free("study", study, force=force)
+            check_free("study", study, force=force, read={"the table": data})
         found = describe_study(
             data,
             columns,

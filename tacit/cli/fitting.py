@@ -42,7 +42,7 @@ def fit_table(
     def command() -> int:
         check_budget(privacy)
         if study is not None:
-            check_free("study", study, force=force)
+            check_free("study", study, force=force, read={"the table": data})
         found = fit_study(
             data,
             formula,

@@ -243,7 +243,6 @@ def export(
     """Export all entries for an auditor, without released bytes."""
     from tacit.cli.console import guarded, say
     from tacit.cli.writing import check_free, write_text
-    from tacit.errors import ConfigError
     from tacit.privacy.ledger import export_csv, export_json
 
     def command() -> int:
@@ -251,9 +250,7 @@ def export(
         if output is None:
             typer.echo(text, nl=False)
             return 0
-        check_free("output", output, force=force)
-        if output.exists() and output.samefile(file):
-            raise ConfigError(f"output={str(output)!r} is the ledger; choose another name")
+        check_free("output", output, force=force, read={"the ledger": file})
         write_text("output", output, text)
         say(f"Wrote {output}.")
         return 0

@@ -20,9 +20,10 @@ def predict_table(
         from tacit.data.loaders import load
         from tacit.method import load_model, load_regression
 
-        if output is not None:
-            check_free("output", output, force=force)
         file = _file(model)
+        if output is not None:
+            read = {"the table": data, "the model": file}
+            check_free("output", output, force=force, read=read)
         if _is_model(file):
             fitted = load_model(file)
             found, what = fitted.predict(load(data)), fitted.target.name

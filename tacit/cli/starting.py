@@ -25,7 +25,7 @@ def write_study(
     """Write the file; see `tacit init --help`."""
 
     def command() -> int:
-        check_free("output", output, force=force)
+        check_free("output", output, force=force, read={"the table": data})
         found = draft(
             data,
             folder=output.parent,

@@ -9,22 +9,27 @@ from tacit import checks
 from tacit.errors import ProblemError
 
 
-def check_format(text: str, path: str | Path, known: str) -> None:
-    """Refuse a file of another format by its name; what has none is left to its reader.
+def saved_text(path: str | Path, known: str) -> str:
+    """The contents of a file; what names no format is left to its reader.
 
     Args:
-        text: contents of the file, JSON.
-        path: path of the file, for messages.
+        path: path of the file.
         known: format that is read.
 
     Raises:
-        ProblemError: another format.
+        ProblemError: a file that cannot be read, or of another format.
     """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise ProblemError(f"{path}: cannot be read ({reason})") from error
     try:
         found = json.loads(text)["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return
+        return text
     if found != known:
         raise ProblemError(
             f"{path}: has the format {checks.shown(found)}; this version of tacit reads {known!r}"
         )
+    return text

@@ -28,7 +28,7 @@ from tacit.data.schema import Schema
 from tacit.data.table import check_columns, prepare
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
 from tacit.method._glm_predictions import predicted
-from tacit.method._saved import check_format
+from tacit.method._saved import saved_text
 from tacit.method.answer import Refused
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
 from tacit.method.comparison import MEAN, Comparison, compared, natural
@@ -276,12 +276,7 @@ def load_regression(path: str | Path) -> FittedRegression:
             ...
         tacit.errors.ProblemError: missing.json: cannot be read (No such file or directory)
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise ProblemError(f"{path}: cannot be read ({reason})") from error
-    check_format(text, path, FORMAT)
+    text = saved_text(path, FORMAT)
     try:
         found = _File.model_validate_json(text)
         features = {name: feature_of(dict(given)) for name, given in found.columns.items()}

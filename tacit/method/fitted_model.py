@@ -19,7 +19,7 @@ from tacit.data.schema import Schema
 from tacit.data.table import prepare
 from tacit.data.target import TARGETS, BinaryTarget, ClassTarget, NumericTarget
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
-from tacit.method._saved import check_format
+from tacit.method._saved import saved_text
 from tacit.method.fitted import complete, declaration, feature_of, today
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
 
@@ -207,12 +207,7 @@ def load_model(path: str | Path) -> FittedModel:
             ...
         tacit.errors.ProblemError: missing.json: cannot be read (No such file or directory)
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise ProblemError(f"{path}: cannot be read ({reason})") from error
-    check_format(text, path, FORMAT)
+    text = saved_text(path, FORMAT)
     try:
         found = _File.model_validate_json(text)
         given = dict(found.target)

@@ -37,7 +37,7 @@ class Function:
         ProblemError: a function that cannot be sent to another process.
     """
 
-    def __init__(self, function: object, own: Sequence[Any], timeout: float | None) -> None:
+    def __init__(self, function: object, own: Sequence[Any], timeout: int | float | None) -> None:
         self._code, self._own, self._timeout = packed(function), own, timeout
         self._process: subprocess.Popen[bytes] | None = None
         self._sent = set[int]()

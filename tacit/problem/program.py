@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -43,7 +44,7 @@ class Program:
         self,
         command: Any,
         names: Sequence[str] | None = None,
-        timeout: float | None = None,
+        timeout: int | float | None = None,
         cwd: str | Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
@@ -151,7 +152,9 @@ class Program:
 def _no_command(command: Any) -> str:
     """What to write instead of what was given as a command."""
     if isinstance(command, str) and command.strip():
-        return f"command={checks.shown(command)} must be a list of texts: {shlex.split(command)!r}"
+        with contextlib.suppress(ValueError):  # a quote that nothing closes
+            parts = shlex.split(command)
+            return f"command={checks.shown(command)} must be a list of texts: {parts!r}"
     if isinstance(command, list | tuple):
         bad = next((each for each in command if not isinstance(each, str)), None)
         if bad is not None:

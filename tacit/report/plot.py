@@ -210,16 +210,13 @@ def trade_off(
     )
 
 
-def _lines(results: object) -> dict[str, list[Result]]:
+def _lines(results: Any) -> dict[str, list[Result]]:
     """Results by the name of their line; one line without a name if there is no mapping."""
-    given = {"": [results] if isinstance(results, Result) else results}
-    if isinstance(results, Mapping):
-        given = {
-            str(name): [each] if isinstance(each, Result) else each
-            for name, each in results.items()
-        }
+    given = results if isinstance(results, Mapping) else {"": results}
+    found: dict[str, list[Result]] = {}
     for name, members in given.items():
         at = f"results[{name!r}]" if name else "results"
+        members = [members] if isinstance(members, Result) else members
         if not isinstance(members, Sequence) or any(not isinstance(r, Result) for r in members):
             raise ConfigError(
                 f"{at} is {checks.shown(members)}; give a list of results of tacit.run, or a "
@@ -239,9 +236,10 @@ def _lines(results: object) -> dict[str, list[Result]]:
                 f"{at} {what} and would be joined to one line; give each line a name, such as "
                 "{'DPSG': [...], 'PDOP': [...]}"
             )
-    if not given:
+        found[str(name)] = list(members)
+    if not found:
         raise ConfigError("results={} is empty; give the results of several budgets")
-    return {name: list(members) for name, members in given.items()}  # pyright: ignore
+    return found
 
 
 @checked(ConfigError)

@@ -173,7 +173,7 @@ def test_a_public_page_says_so_and_could_not_ask_the_network_if_it_wanted_to(vis
     page = visit(sample(public=True)).page
     page.screenshot(full_page=True, path=tmp_path / "public.png")
     assert page.get_by_text("simulation only").count() == 0
-    assert page.locator(".banner").inner_text().startswith("Rehearsal:")
+    assert page.locator(".banner").inner_text().startswith("Simulation: this page shows")
     assert drawn(page) == 4
     assert page.evaluate(REQUEST) == "connect-src"
 

@@ -242,7 +242,7 @@ def test_a_truncated_parquet_file(tmp_path: Path) -> None:
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     path = write(tmp_path)
     (tmp_path / "visits.csv").write_bytes(b"\xff\xfe\x00ag")
-    assert "encoding" in fails("run", path)
+    assert "not text, but a binary file" in fails("run", path)
 
 
 def test_an_option_of_another_kind_of_file(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_init_refuses_what_it_cannot_do(tmp_path: Path) -> None:
         (("init", str(data), "-t", "visit", "-o", str(study)), "did you mean 'visits'?"),
         (("init", str(tmp_path / "no.csv")), "no such file"),
         (("init", str(data), "-o", str(data / "study.toml")), "cannot be written"),
-        (("init", str(data), "-o", str(data)), "--force"),
+        (("init", str(data), "-o", str(data)), "choose another name"),
     ):
         done = RUN.invoke(app, arguments)
         assert done.exit_code == 2

@@ -111,10 +111,10 @@ def test_export(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "clinic.csv"
     assert "Wrote" in ledger("export", path, "--format", "csv", "-o", target)
     assert target.read_text().count("\n") == 10
-    assert "exists already" in refused("export", path, "-o", target, code=2)
+    assert "exists; give --force" in refused("export", path, "-o", target, code=2)
     ledger("export", path, "-o", target, "--force")
-    assert "exists already" in refused("export", path, "-o", path, "--force", code=2)
-    assert "cannot be written" in refused("export", path, "-o", tmp_path / "no" / "file")
+    assert "is the ledger" in refused("export", path, "-o", path, "--force", code=2)
+    assert "cannot be written" in refused("export", path, "-o", tmp_path / "no" / "file", code=2)
 
 
 def test_errors_are_one_message(path: Path, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from jaxtyping import Float, Int
 
-from tacit import DPSG, Privacy
+from tacit import DPSG, Privacy, problem
 from tacit.arguments import check, checked, is_checked, remedy, wanted
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, ProblemError
 from tacit.ranges import Count, NotNegative, Number, Numbers, One, Positive, Range, Table, Unset
 from tacit.types import Unit
 from tests.bad_calls import public_names
@@ -246,3 +246,18 @@ def test_every_public_call_says_what_is_wrong_with_it(values: str) -> None:
 def test_every_public_name_is_called_by_the_test_above() -> None:
     called = {call.target.__name__ for call in every_call()}
     assert public_names() <= called
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("./plant {x}", r"must be a list of texts: \['./plant', '\{x\}'\]"),
+        ("./plant 'x", "give a list of texts"),
+        (["echo", 3], "command holds 3, which is no text; write '3'"),
+        ({"echo": 3}, "command is a dict; give a list of texts"),
+    ],
+)
+def test_a_command_is_shown_as_it_must_be_written(command: Any, message: str) -> None:
+    # here, because where shapes are checked these types are refused by the checker
+    with pytest.raises(ProblemError, match=message):
+        problem.black_box(agents=3, command=command)

@@ -1,23 +1,44 @@
 """Files that a command writes: kept unless --force is given, and refused in one message."""
 
 import os
+import re
 import stat
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from tacit.cli import app
 from tacit.cli.writing import check_free, write_text
 from tacit.errors import ConfigError
 
 
 def test_a_file_that_exists_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
-    check_free("study", path, force=False)
+    check_free("study", path, force=False, read={})
     write_text("study", path, "größer")
     assert path.read_text(encoding="utf-8") == "größer"
-    check_free("study", path, force=True)
+    check_free("study", path, force=True, read={})
     with pytest.raises(ConfigError, match=r"study='.*study.toml' exists; give --force"):
-        check_free("study", path, force=False)
+        check_free("study", path, force=False, read={})
+
+
+def test_a_table_that_is_read_is_never_replaced(tmp_path: Path) -> None:
+    table, model = tmp_path / "visits.csv", tmp_path / "model.json"
+    table.write_text("age,ill\n50,yes\n")
+    model.write_text("{}")
+    (tmp_path / "link.csv").symlink_to(table)
+    fit = ("fit", table, "ill ~ age", "-f", "binomial", "--study", table)
+    for command, what in (
+        (("init", table, "-o", table), "table"),
+        (("predict", model, table, "-o", tmp_path / "link.csv"), "table"),
+        (("predict", model, table, "-o", model), "model"),
+        (fit, "table"),
+    ):
+        done = CliRunner().invoke(app, [*map(str, command), "--force"])
+        assert done.exit_code == 2
+        assert re.search(rf"is the {what} that is read; choose another name", done.stderr)
+    assert table.read_text().startswith("age") and model.read_text() == "{}"
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -284,8 +284,8 @@ def test_a_budget_that_gives_nothing_is_refused_without_absurd_numbers() -> None
     x, y = drawn("binomial", 400)
     found = fitted("binomial", x, y, privacy=budget(1e-6))
     assert found.refusal is not None and found.checks.lost
-    wanted = re.findall(r"at least ([\d,]+) records", found.refusal.needs)
-    assert int(wanted[0].replace(",", "")) <= 20 * 400
+    assert "no useful estimate is possible" in found.refusal.needs
+    assert not re.search(r"inf|e\+", found.refusal.needs)
 
 
 @pytest.mark.long

@@ -96,7 +96,7 @@ COMPARISON = Comparison("binomial", np.array([0.2, 0.4, 0.6]), np.array([0.0, 1.
     ("noise", "public", "warning"),
     [
         ("simulated", False, "Simulation:"),
-        ("simulated", True, "Rehearsal:"),
+        ("simulated", True, "Simulation: this page shows releases only"),
         ("secure", False, "Internal:"),
         ("none", False, "No noise was added:"),
         ("none", True, "No noise was added:"),

@@ -105,7 +105,7 @@ def test_methods_have_a_line_each(private: tacit.Result, open_: tacit.Result) ->
         ("DGD", 1),
     ]
     assert [line.name for line in plot.trade_off(private).data] == ["private"]
-    with pytest.raises(ConfigError, match="give one result"):
+    with pytest.raises(ConfigError, match=r"give the result of tacit\.run"):
         plot.convergence([private, other])  # pyright: ignore
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -215,11 +216,15 @@ def test_keys_that_know_less_than_the_state_are_refused(own: keys.Keys, tmp_path
 
 
 def test_keys_that_cannot_be_written_are_told_with_the_remedy(
-    own: keys.Keys, tmp_path: Path
+    own: keys.Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (own.folder / "runs").write_text("in the way")  # as root no mode would be
+    def read_only(*given: object, **named: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(own.folder / "runs"))
+
+    state = folder(tmp_path, "state")
+    monkeypatch.setattr(Path, "mkdir", read_only)  # as root no mode would be in the way
     with pytest.raises(ConfigError, match=r"ReadWritePaths=.* mount of its own"):
-        started(own, folder(tmp_path, "state"))
+        started(own, state)
 
 
 def prepared(first: float) -> Prepared:

@@ -173,12 +173,14 @@ def test_an_archive_that_another_program_packed_is_refused(bundle: Path, tmp_pat
     assert "a file that `tacit bundle` does not write" in problem_of(smaller.getvalue(), tmp_path)
     twice = io.BytesIO()
     with zipfile.ZipFile(twice, "w") as archive:
+        archive.writestr(CONTENTS, b"")
         archive.writestr("study.toml", b"one")
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr("study.toml", b"two")
     assert problem_of(twice.getvalue(), tmp_path) == "it holds study.toml twice"
     outside = io.BytesIO()
     with zipfile.ZipFile(outside, "w") as archive:
+        archive.writestr(CONTENTS, b"")
         archive.writestr("../study.toml", b"")
     assert "does not write" in problem_of(outside.getvalue(), tmp_path)
 
@@ -378,14 +380,14 @@ def test_what_is_no_json_of_one_meaning_is_refused(
 
 
 def test_more_than_an_archive_of_a_bundle_is_not_read(bundle: Path, tmp_path: Path) -> None:
-    many = packed({f"file-{number}": b"" for number in range(65)})
+    many = packed({CONTENTS: b""} | {f"file-{number}": b"" for number in range(65)})
     assert "more than `tacit bundle` writes" in problem_of(many, tmp_path)
     # all entries of the directory name one file's bytes
-    data = packed({"a": bytes(4000), "b": b""})
+    data = packed({"a": bytes(4000), CONTENTS: b""})
     start = data.index(b"PK\1\2")
-    entry = data[start : start + 46]
-    directory = b"".join(entry + name for name in (b"a", b"b", b"c"))
-    end = data[-22:-14] + b"\3\0\3\0" + len(directory).to_bytes(4, "little") + data[-6:]
+    entry, other = data[start : start + 46], data[start + 47 : -22]
+    directory = b"".join(entry + name for name in (b"a", b"b", b"c")) + other
+    end = data[-22:-14] + b"\4\0\4\0" + len(directory).to_bytes(4, "little") + data[-6:]
     assert problem_of(data[:start] + directory + end, tmp_path) == "its files overlap"
 
 

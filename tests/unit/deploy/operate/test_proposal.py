@@ -44,5 +44,5 @@ def test_one_agent_is_no_run_between_sites(tmp_path: Path) -> None:
     study = parse_study(STUDY, folder=tmp_path)
     with pytest.raises(ConfigError, match=r"at least 2 agents, and 1 is given; give --agent"):
         propose(study, records(tmp_path), [(card, 10)])
-    with pytest.raises(ConfigError, match=r"patience: nan must be at most 2,592,000"):
+    with pytest.raises(ConfigError, match=r"patience=nan must be a number"):
         propose(study, records(tmp_path), [(card, 10), (card, 10)], patience=float("nan"))
