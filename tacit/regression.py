@@ -179,14 +179,6 @@ class Regression:
         self.model.save(path)
 
 
-def _is_table(given: object) -> bool:
-    return is_frame(given) or isinstance(given, str | Path)
-
-
-def _table(given: Table | str | Path) -> pd.DataFrame:
-    return load(given) if isinstance(given, str | Path) else from_frame(given)
-
-
 @checked(ConfigError, own="data columns ledger")
 def glm(
     formula: str,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from tacit.cli.running import free, run_source
 from tacit.cli.writing import write_text
@@ -165,15 +165,21 @@ def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def declarations(
-    bounds: Sequence[str], levels: Sequence[str], maps: Sequence[str]
-) -> dict[str, dict[str, Any]]:
+class Declarations(TypedDict):
+    """What options declare, by column."""
+
+    bounds: dict[str, tuple[float, float] | tuple[date, date]]
+    levels: dict[str, list[str]]
+    maps: dict[str, dict[str, str]]
+
+
+def declarations(bounds: Sequence[str], levels: Sequence[str], maps: Sequence[str]) -> Declarations:
     """Bounds, levels and maps by column, from options."""
-    return {
-        "bounds": {name: _bounds(name, text) for name, text in pairs("bounds", bounds).items()},
-        "levels": {name: text.split(",") for name, text in pairs("levels", levels).items()},
-        "maps": {name: _map(name, text) for name, text in pairs("map", maps).items()},
-    }
+    return Declarations(
+        bounds={name: _bounds(name, text) for name, text in pairs("bounds", bounds).items()},
+        levels={name: text.split(",") for name, text in pairs("levels", levels).items()},
+        maps={name: _map(name, text) for name, text in pairs("map", maps).items()},
+    )
 
 
 def _bounds(name: str, text: str) -> tuple[float, float] | tuple[date, date]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -122,8 +123,8 @@ def sites_in(frame: pd.DataFrame, site: str) -> dict[str, int]:
     """
     from tacit.data.undeclared import column_named
 
-    counts = column_named(frame, site, "site is").dropna().map(level_key).value_counts()
-    return {str(name): int(counts[name]) for name in sorted(counts.index)}
+    counts = Counter(map(level_key, column_named(frame, site, "site is").dropna()))
+    return dict(sorted(counts.items()))
 
 
 @contextmanager
