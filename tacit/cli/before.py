@@ -121,7 +121,8 @@ def check(
 ) -> None:
     """Count your records, and show what to declare in a manifest.
 
-    The output is not differentially private: it is for the owner of the records only.
+    The output is not differentially private: it is for the owner of the records only. Exit code
+    2 if a record does not fit the study.
     """
     from tacit.cli.checking import check as look
 

@@ -58,6 +58,7 @@ def bundle(
     officer to verify with `tacit verify`. It holds no record.
     """
     from tacit.cli.console import emit, guarded, say
+    from tacit.deploy.agreement.manifest import REHEARSAL
     from tacit.deploy.operate.bundle import write_bundle
 
     def command() -> int:
@@ -72,6 +73,8 @@ def bundle(
             emit({"format": "tacit-bundle-written-1", **found, "fingerprint": fingerprint})
             return 0
         say(f"Wrote {written} ({written.stat().st_size / 1e6:.1f} MB).")
+        if signer.manifest.rehearsal:
+            say(REHEARSAL)
         say("Send it, and tell the fingerprint over another channel:")
         say(f'tacit verify {written.name} --fingerprint "{fingerprint}"', "  ")
         return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.cli.console import emit, guarded, say
+from tacit.cli.console import WRONG, emit, guarded, say
 from tacit.deploy.agreement.declare import count
 from tacit.deploy.identity.parts import admit_pinned
 from tacit.study._grammar import toml
@@ -16,9 +16,10 @@ def check(study: Path, data: Path, *, json: bool) -> int:
 
     def command() -> int:
         found = count(_source(study, data), data)
+        code = WRONG if found.unfit else 0
         if json:
             emit({"format": "tacit-check-1", **vars(found)})
-            return 0
+            return code
         say(f"Declare {found.declare:,}: `tacit manifest new ... --agent CARD={found.declare}`.")
         if found.exact:
             say("This is the number of complete records. It has to be exact, and it is public.")
@@ -38,7 +39,7 @@ def check(study: Path, data: Path, *, json: bool) -> int:
             say(f"Values beyond their declared bounds are moved to them: {each}.")
         say(f"{found.unfit}" if found.unfit else "Every record fits the study.")
         say("Share only the number to declare; everything else here is private.")
-        return 0
+        return code
 
     return guarded(command, as_json=json)
 

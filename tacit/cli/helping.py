@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from typer import Exit
+from typer import BadParameter, Exit
 from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {
@@ -45,6 +46,9 @@ class Sections(TyperGroup):
         rest = [*ctx._protected_args, *ctx.args]
         try:
             return super().invoke(ctx)
+        except BadParameter as error:
+            _explain_number(error)
+            raise
         except ModuleNotFoundError as error:
             package = (error.name or "").partition(".")[0]
             if package not in _EXTRAS:
@@ -54,6 +58,17 @@ class Sections(TyperGroup):
             what, extra = _EXTRAS[package]
             told = f"{what} {package}, which is not installed: pip install 'tacit[{extra}]'"
             raise Exit(refused(told, as_json="--json" in rest)) from error
+
+
+def _explain_number(error: BadParameter) -> None:
+    """Say which value is no number, which the parser of options does not."""
+    found = getattr(error.__cause__, "errors", list)()
+    if len(found) == 1 and str(found[0].get("type")) in ("float_parsing", "int_parsing"):
+        given, whole = str(found[0]["input"]), found[0]["type"] == "int_parsing"
+        error.message = f"{given!r} is not a {'whole ' if whole else ''}number"
+        point = given.replace(",", ".")
+        if not whole and re.fullmatch(r"[+-]?\d*,\d+", given):
+            error.message += f"; write {point}"
 
 
 class Discreet(TyperCommand):

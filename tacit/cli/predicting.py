@@ -24,16 +24,22 @@ def predict_table(
         if output is not None:
             read = {"the table": data, "the model": file}
             check_free("output", output, force=force, read=read)
+        table = load(data)
         if _is_model(file):
             fitted = load_model(file)
-            found, what = fitted.predict(load(data)), fitted.target.name
+            moved, what = fitted.moved(table), fitted.target.name
+            found = fitted.predict(table)
             without = "the noise in the parameters is not counted"
         else:
             regression = load_regression(file)
             fitted, what = regression, regression.formula
-            found = regression.predict(load(data), level=level)
+            moved = regression.moved(table)
+            found = regression.predict(table, level=level)
             refusal = regression.table.refusal
             without = "" if refusal is None else refusal.reason
+        if moved:
+            each = ", ".join(f"{name} {count:,}" for name, count in moved.items())
+            print(f"NOTE: values beyond declared bounds are moved to them: {each}", file=sys.stderr)
         if json:
             emit(
                 {

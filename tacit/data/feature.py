@@ -89,6 +89,8 @@ class Numeric:
                 "public"
             )
         check_order("lower", self.lower, "upper", self.upper)
+        if self.lower is not None and self.upper is not None:
+            check_finite("upper - lower", self.upper - self.lower)
         check_order("to[0]", self.to[0], "to[1]", self.to[1])
         if (self.mean is None) != (self.deviation is None):
             raise ProblemError(

@@ -18,15 +18,21 @@ def read(path: str | Path) -> bytes:
     Raises:
         ProblemError: a file that is absent, empty, truncated or cannot be read.
     """
-    path = Path(path)
+    given, path = str(path), Path(path)
     try:
+        if path.is_fifo():  # it may wait for ever for a writer, and can be read only once
+            raise ProblemError(f"{path}: a pipe; write the table to a file, and give its path")
         data = path.read_bytes()
     except FileNotFoundError as error:
-        if re.match(r"(https?|ftp|s3|gs|file):/", str(path)):
+        if re.match(r"(https?|ftp|s3|gs|file):/", given):
             raise ProblemError(
-                f"{path}: addresses are not read; download the file, and give its path"
+                f"{given}: addresses are not read; download the file, and give its path"
             ) from error
-        raise ProblemError(f"{path}: no such file; check the path") from error
+        remedy = "check the path"
+        if "~" in path.parts:
+            meant = Path(*path.parts[path.parts.index("~") :]).expanduser()
+            remedy = f"~ is not expanded here: write {meant}"
+        raise ProblemError(f"{path}: no such file; {remedy}") from error
     except IsADirectoryError as error:
         raise ProblemError(f"{path}: a directory; name a file in it") from error
     except OSError as error:

@@ -121,6 +121,10 @@ def _of_arrow(frame: object) -> pd.DataFrame:
             f"reading a {type(frame).__name__} needs the package pyarrow; install it, or give its "
             "to_pandas()"
         ) from None
+    if getattr(frame, "ndim", 2) == 1 or isinstance(frame, pa.Array | pa.ChunkedArray):
+        raise ProblemError(
+            f"a {type(frame).__name__} is one column; give a table, such as frame[['age', 'ill']]"
+        )
     try:
         table = pa.table(frame)
         check_distinct(table.column_names, "the frame")

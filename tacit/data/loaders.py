@@ -62,9 +62,13 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
         return load_npz(path, **options)
     if name.endswith(("ubyte", ".idx")):
         return load_idx(path, **options)
+    if name == "-":
+        raise ProblemError("-: standard input is not read; write the table to a file")
     with suppress(OSError):  # as of a name that is too long
         if Path(path).is_dir():
             raise ProblemError(f"{path}: a directory; name a file in it")
+        if Path(path).is_fifo():
+            raise ProblemError(f"{path}: a pipe; write the table to a file, and give its path")
     raise ProblemError(
         f"{path}: no loader for this suffix; use .csv, .tsv, .xlsx, .parquet, .npz or idx "
         "(-ubyte), or read it with pandas or polars and pass the frame to from_frame"

@@ -138,7 +138,7 @@ def filled(
         yes = name == target and family in ("binomial", "multinomial")
         positive = name == weights or (name == target and family in _POSITIVE)
         if not (by_levels or yes):
-            _check_mixed(column, decimal)
+            _check_mixed(column, decimal, few=positive)
             _check_range(column, (_A_WEIGHT if name == weights else _A_COUNT) if positive else "")
         least = 0.0 if positive else None
         features[name], what = _read_off(name, column, by_levels or yes, least)
@@ -209,6 +209,10 @@ def _read_off(
         return _dates(name, column)
     if kind == "numeric" and not by_levels:
         low, high = float(column.min()) if least is None else least, float(column.max())
+        if low == high:
+            raise ProblemError(
+                f"column {name!r} has one value only, {low:g}; declare its bounds, or leave it out"
+            )
         return Numeric(low, high), f"bounds {low:g} to {high:g}"
     if set(column.unique()) == {0, 1}:
         return Boolean(), "levels 0 and 1"
@@ -222,9 +226,15 @@ def _read_off(
     return Categorical(levels), f"levels {', '.join(levels)}"
 
 
-def _check_mixed(column: pd.Series, decimal: str) -> None:
-    """Refuse a text among numbers, if the column has too many values for levels."""
-    if column.nunique() <= MANY or kind_of(column) != "categorical":
+def _check_mixed(column: pd.Series, decimal: str, few: bool) -> None:
+    """Refuse a text among numbers, if the column cannot be one of levels.
+
+    Args:
+        column: values that are not missing.
+        decimal: decimal mark of numbers.
+        few: whether a column of few values has to hold numbers, too.
+    """
+    if kind_of(column) != "categorical" or (column.nunique() <= MANY and not few):
         return
     wrong = read_numbers(column, decimal=decimal)[1]
     if 2 * wrong.sum() < len(column):

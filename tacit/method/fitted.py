@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,17 +17,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tacit.arguments import checked
 from tacit.data.cells import Column, columns_of
-from tacit.data.columns import column_of
 from tacit.data.design import Design
 from tacit.data.feature import FEATURES, Feature
 from tacit.data.formula import parse_formula
 from tacit.data.frames import Table, from_frame
-from tacit.data.missing import missing_rules
-from tacit.data.rewriting import rewritten
 from tacit.data.schema import Schema
-from tacit.data.table import check_columns, prepare
+from tacit.data.table import prepare
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
 from tacit.method._glm_predictions import predicted
+from tacit.method._new_records import complete, values_moved
 from tacit.method._saved import saved_text
 from tacit.method.answer import Refused
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
@@ -150,6 +148,18 @@ class FittedRegression:
             found[f"{name}upper"] = mean(predictor + reach)
         return pd.DataFrame(found, index=data.index)
 
+    def moved(self, data: Table) -> Mapping[str, int]:
+        """How many values `predict` moves to a declared bound, by column.
+
+        Args:
+            data: table with the columns of the design.
+
+        Raises:
+            ProblemError: as for `predict`.
+        """
+        schema = self._declared(column.name for column in self.design.columns)
+        return values_moved(from_frame(data), schema)
+
     def compare(self, data: Table) -> Comparison:
         """Predictions beside the targets of records: calibration, and AUC of yes or no.
 
@@ -177,20 +187,23 @@ class FittedRegression:
         self, data: pd.DataFrame, names: Iterable[str]
     ) -> tuple[dict[str, Column], np.ndarray, np.ndarray]:
         """These columns of the complete records as numbers, and which records are complete."""
-        used = set(names)
-        features = {name: each for name, each in self.schema.features.items() if name in used}
-        schema = Schema(
-            features,
-            None,
-            intercept=False,
-            missing=self.schema.missing,
-            decimal=self.schema.decimal,
-        )
+        schema = self._declared(names)
         known = complete(data, schema)
         found = np.zeros((0, 0))
         if known.any():
             found = prepare(data.iloc[np.flatnonzero(known)], schema).features
         return columns_of(schema), known, found
+
+    def _declared(self, names: Iterable[str]) -> Schema:
+        """The declarations of these columns."""
+        used = set(names)
+        return Schema(
+            {name: each for name, each in self.schema.features.items() if name in used},
+            None,
+            intercept=False,
+            missing=self.schema.missing,
+            decimal=self.schema.decimal,
+        )
 
     def save(self, path: str | Path) -> None:
         """Write it to a file, JSON. It holds what was released and declared, and nothing else.
@@ -308,7 +321,8 @@ def load_regression(path: str | Path) -> FittedRegression:
             first = error.errors()[0]
             reason = " ".join([*map(str, first["loc"]), first["msg"]])
         raise ProblemError(
-            f"{path}: is not a regression that tacit has saved ({reason})"
+            f"{path}: is not a regression that tacit has saved ({reason}); give the "
+            "regression.json of a run, or copy it again if it was cut off"
         ) from error
     d = len(names)
     shapes = (table.values.shape, table.sampling.shape, table.privacy.shape, (len(table.spans), 1))
@@ -336,14 +350,3 @@ def feature_of(given: dict[str, Any]) -> Feature:
     """The declaration that `declaration` made plain."""
     kind: Any = FEATURES[given.pop("kind")]
     return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in given.items()})
-
-
-def complete(data: pd.DataFrame, schema: Schema) -> Any:
-    """Which records have every value without which the fit leaves out or refuses, shape `(n,)`."""
-    check_columns(data, schema)
-    data = rewritten(data, schema, strict=False)[0]
-    found = np.ones(len(data), dtype=bool)
-    for name, rule in missing_rules(schema).items():
-        if rule in ("drop", "error"):
-            found &= column_of(data, name).notna().to_numpy()
-    return found

@@ -19,8 +19,9 @@ from tacit.data.schema import Schema
 from tacit.data.table import prepare
 from tacit.data.target import TARGETS, BinaryTarget, ClassTarget, NumericTarget
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
+from tacit.method._new_records import complete, values_moved
 from tacit.method._saved import saved_text
-from tacit.method.fitted import complete, declaration, feature_of, today
+from tacit.method.fitted import declaration, feature_of, today
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
 
 if TYPE_CHECKING:
@@ -112,6 +113,17 @@ class FittedModel:
                 weights = np.asarray(loss.weights(np.asarray(self.values), rows.shape[1]))
             scores[known] = rows @ weights
         return pd.DataFrame(self._means(scores), index=data.index)
+
+    def moved(self, data: pd.DataFrame) -> Mapping[str, int]:
+        """How many values `predict` moves to a declared bound, by column.
+
+        Args:
+            data: table with the declared columns.
+
+        Raises:
+            ProblemError: as for `predict`.
+        """
+        return values_moved(data, self.schema)
 
     def _means(self, scores: np.ndarray) -> dict[str, np.ndarray]:
         if self.levels:

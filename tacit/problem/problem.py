@@ -14,7 +14,7 @@ from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from tacit import checks
-from tacit.arguments import checked
+from tacit.arguments import checked, remedy
 from tacit.errors import ProblemError
 from tacit.problem.boxes import computed
 from tacit.problem.callback import host_errors
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tacit.problem.reference import Reference
 
 
+@remedy("give a problem, such as that of tacit.problem.empirical_risk(...)")
 @checked(ProblemError, own="regulariser constraint")
 class Problem(eqx.Module):
     """`min_x sum_k [f_k(x) + R(x) / K]` over `x` in a public convex set.

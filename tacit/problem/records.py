@@ -352,6 +352,8 @@ def _unmasked(values: Any, what: str) -> np.ndarray:
     """As an array, which has no mask: what is masked must not be taken for a value."""
     if np.ma.is_masked(values):
         raise ProblemError(f"{what} hold masked values; fill in or drop missing values first")
+    if hasattr(values, "toarray"):
+        raise ProblemError(f"{what} are a sparse matrix; give its toarray()")
     try:
         return np.asarray(values)
     except ValueError:

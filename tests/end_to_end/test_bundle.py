@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tacit.deploy.agreement.manifest import REHEARSAL
 from tacit.deploy.operate.archive import unpacked
 from tacit.deploy.operate.bundle import write_bundle
 from tacit.deploy.operate.rehearse import perform, prepare
@@ -27,6 +28,7 @@ def test_sites_end_with_a_report_and_no_record_is_in_a_bundle(tmp_path: Path) ->
         path = write_bundle(own / "state", own / "keys", own / "run.zip")
         found = verify_bundle(path, fingerprint=member.card.fingerprint())
         assert found.sound, found.problem
+        assert found.open[0] == REHEARSAL
         assert (found.guarantee is None) == (member is rehearsal.manifest.coordinator)
         everything = b"\n".join(unpacked(path).values())
         for private in own.glob("*/*.pem"):

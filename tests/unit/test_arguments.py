@@ -15,9 +15,10 @@ from typing import Annotated, Any, Literal
 import jax
 import numpy as np
 import pytest
+import scipy.sparse
 from jaxtyping import Float, Int
 
-from tacit import DPSG, Privacy, problem
+from tacit import DPSG, Privacy, deploy, problem
 from tacit.arguments import check, checked, is_checked, remedy, wanted
 from tacit.errors import ConfigError, ProblemError
 from tacit.ranges import Count, NotNegative, Number, Numbers, One, Positive, Range, Table, Unset
@@ -261,3 +262,16 @@ def test_a_command_is_shown_as_it_must_be_written(command: Any, message: str) ->
     # here, because where shapes are checked these types are refused by the checker
     with pytest.raises(ProblemError, match=message):
         problem.black_box(agents=3, command=command)
+
+
+def test_a_sparse_matrix_is_made_dense_by_its_owner() -> None:
+    table = scipy.sparse.csr_array(np.eye(2))
+    with pytest.raises(ProblemError, match="are a sparse matrix; give its toarray"):
+        problem.empirical_risk([table] * 2, [np.ones(2)] * 2, problem.Squared())
+
+
+def test_what_is_made_elsewhere_is_asked_for_by_what_makes_it() -> None:
+    with pytest.raises(ConfigError, match="read_manifest"):
+        deploy.review("run.toml")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ProblemError, match="empirical_risk"):
+        problem.solve([1, 2])  # pyright: ignore[reportArgumentType]

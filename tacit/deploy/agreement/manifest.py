@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tacit.arguments import checked
+from tacit.arguments import checked, remedy
 from tacit.deploy.agreement.admissible import check_study
 from tacit.deploy.identity.certificates import check_authority
 from tacit.deploy.identity.keys import Card, Keys, check_name, sign, verify
@@ -83,6 +83,7 @@ class Member(_Strict):
         return Card(self.name, self.address, self.signing_key, self.authority)
 
 
+@remedy("give the result of tacit.deploy.read_manifest(path)")
 class Manifest(_Strict):
     """What all owners agree to.
 
@@ -115,6 +116,11 @@ class Manifest(_Strict):
     mask_keys: dict[str, str] = {}
     vouchers: dict[str, str] = {}
     parts: Annotated[tuple[AgreedPart, ...], Field(max_length=100, strict=False)] = ()
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether all members are one person's, as the signed study says."""
+        return REHEARSAL in self.study
 
     @property
     def _version(self) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.arguments import checked
-from tacit.deploy.agreement.manifest import Manifest, Member
+from tacit.deploy.agreement.manifest import REHEARSAL, Manifest, Member
 from tacit.deploy.files import write_text
 from tacit.deploy.identity.keys import Card
 from tacit.deploy.operate.archive import CONTENTS, SIGNATURE, Tampered, document, unpacked
@@ -148,6 +148,8 @@ def _verified(
         "with it the study"
     )
     open_ = strangers(agreed, signer, known, fingerprint is not None or card is not None)
+    if agreed.rehearsal:
+        open_.insert(0, REHEARSAL)
     stated = _stated(files, agreed, signer) if site else None
     if stated is not None:
         checked.append(_charged(files, agreed, stated, open_))

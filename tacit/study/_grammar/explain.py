@@ -87,6 +87,8 @@ def _text(
     if kind == "value_error":
         return str(context.get("error", one["msg"]))
     name = kind.removesuffix("_type").removesuffix("_parsing")
+    if _TYPES.get(name) == "a table" and isinstance(value, list):
+        return f"a list must be a table; write [{key}] in single brackets, once"
     if name in _TYPES:
         return f"{_shown(value)} must be {_TYPES[name]}"
     if kind in ("too_short", "too_long"):

@@ -74,7 +74,12 @@ def parse(data: bytes | str, name: str, largest: int = LARGEST) -> dict[str, Any
 
 
 def _unquoted(text: str, line: int) -> str:
-    """The remedy for a line, which may have a name with letters for which TOML wants quotes."""
+    """The remedy for a line, which may have text for which TOML wants quotes, or other quotes."""
+    given = text.splitlines()[line - 1]
+    if re.search(r'"[^"]*\\', given):
+        return "write \\\\ for \\, or put a Windows path in single quotes: 'C:\\data\\visits.csv'"
+    if word := re.search(r"=\s*([^\W\d][\w.-]*)\s*(?:#.*)?$", given):
+        return f'put text in quotes: "{word[1]}"'
     bare = re.sub(r'"[^"]*"|\'[^\']*\'|#.*', "", text.splitlines()[line - 1])
     found = re.search(r"(?:^|[\[{,.])\s*([\w-]*[^\W\d_a-zA-Z][\w-]*)\s*[]=.]", bare)
     if found is None:

@@ -37,6 +37,8 @@ def test_no_summary_is_cut_off(name: str) -> None:
         ("run study.toml --seed=3", "--seed is not an option here: set seed in [run]"),
         ("audit study.toml --clip 3", "--clip is not an option here: set clip in [privacy]"),
         ("rehearse study.toml --step 3", "--step is not an option here: set step in [method]"),
+        ("fit v.csv y~x -f poisson -e 1,5", "'1,5' is not a number; write 1.5"),
+        ("fit v.csv y~x -f poisson --sums 3.5", "'3.5' is not a whole number"),
         ("run study.toml --nothing 3", "No such option: --nothing"),
         ("rehearse no.toml --rounds 3", "no such study file"),
     ],

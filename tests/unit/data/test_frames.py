@@ -62,6 +62,7 @@ def test_tables_of_other_libraries_become_the_same_numbers() -> None:
     [
         (Lazy(), "Lazy, which is not computed yet; call its collect()"),
         ([1], "frame=a list is not a table; give one of pandas, polars or pyarrow"),
+        (pd.Series([1, 2]), "a Series is one column; give a table"),
         (Handed(pa.chunked_array([[1]])), "the Handed cannot be read as a table"),
         (pa.table([[1], [2]], names=["a", "a"]), "column name 'a' occurs twice"),
     ],

@@ -1,6 +1,7 @@
 """Files as people have them, and as they break."""
 
 import gzip
+import os
 import struct
 from pathlib import Path
 
@@ -137,8 +138,18 @@ def test_unreadable_files(tmp_path: Path) -> None:
             read(tmp_path)
     with pytest.raises(ProblemError, match="no loader for this suffix"):
         load(tmp_path / "table.sav")
+    with pytest.raises(ProblemError, match="standard input is not read"):
+        load("-")
     with pytest.raises(ProblemError, match="cannot be read"):
         load_csv(write(tmp_path / "file", "x") / "below.csv")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("name", ["pipe.csv", "pipe"])
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ProblemError, match="a pipe; write the table to a file"):
+        load(tmp_path / name)
 
 
 def test_forbidden_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ NAN = float("nan")
         (lambda: Numeric(), 'needs declared bounds.*statistics = "public"'),
         (lambda: Numeric(0), "lower=0 and upper=None"),
         (lambda: Numeric(1, 1), "lower=1 must be below upper=1"),
+        (lambda: Numeric(-1.7e308, 1.7e308), "upper - lower=inf must be a finite number"),
         (lambda: Numeric(0, float("inf")), "upper=inf must be a finite number"),
         (lambda: Numeric(NAN, 1), "lower=nan must be a finite number"),
         (lambda: Numeric(0, 1, to=(1.0, 0.0)), "must be below"),

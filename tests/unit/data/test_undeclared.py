@@ -45,3 +45,13 @@ def test_a_count_and_a_weight_are_not_negative() -> None:
 
 def test_a_table_without_records_is_named() -> None:
     refused(table([]).iloc[:0], "the table has no records")
+
+
+def test_one_value_gives_no_bounds() -> None:
+    refused(pd.DataFrame({"ill": [0, 1], "age": [34, 34]}), "has one value only, 34")
+    refused(pd.DataFrame({"ill": [0, 1], "age": [0, 0]}), "has one value only, 0", weights="age")
+
+
+def test_few_values_of_a_count_are_numbers() -> None:
+    counts = pd.DataFrame({"age": ["2", "3", "1,024", "2"]})
+    refused(counts, "holds '1,024', and 3 of 4 values are numbers", target="age", family="poisson")

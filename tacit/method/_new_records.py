@@ -1,0 +1,37 @@
+"""What new records lack, and what of them is moved, before a fitted table predicts from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.data.columns import column_of
+from tacit.data.missing import missing_rules
+from tacit.data.rewriting import rewritten
+from tacit.data.schema import Schema
+from tacit.data.table import check_columns, prepare
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def complete(data: pd.DataFrame, schema: Schema) -> Any:
+    """Which records have every value without which the fit leaves out or refuses, shape `(n,)`."""
+    check_columns(data, schema)
+    data = rewritten(data, schema, strict=False)[0]
+    found = np.ones(len(data), dtype=bool)
+    for name, rule in missing_rules(schema).items():
+        if rule in ("drop", "error"):
+            found &= column_of(data, name).notna().to_numpy()
+    return found
+
+
+def values_moved(data: pd.DataFrame, schema: Schema) -> Mapping[str, int]:
+    """How many values of complete records are beyond a declared bound, by column."""
+    known = complete(data, schema)
+    if not known.any():
+        return {}
+    altered = prepare(data.iloc[np.flatnonzero(known)], schema).altered
+    return {} if altered is None else altered.moved
