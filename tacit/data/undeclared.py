@@ -149,7 +149,7 @@ def filled(
     return Filled(features, taken)
 
 
-def check_declared(columns: Any) -> None:
+def check_declared(columns: object) -> None:
     """Refuse what declares no columns by name.
 
     Raises:

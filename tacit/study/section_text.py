@@ -66,7 +66,7 @@ def section_text(name: str, values: Mapping[str, Any]) -> str:
     )
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """A value in TOML."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key_of(k)} = {value_text(v)}" for k, v in value.items()) + " }"
