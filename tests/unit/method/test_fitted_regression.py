@@ -12,7 +12,7 @@ from tacit import data
 from tacit.errors import ConfigError, ProblemError
 from tacit.method import PrivateGLM, load_regression
 from tacit.method.coefficients import REPEATED
-from tacit.regression import Regression
+from tacit.statistics import Regression
 
 DECLARED = {"age": data.Numeric(20, 80), "ill": data.Boolean()}
 
