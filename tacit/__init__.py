@@ -19,12 +19,19 @@ if TYPE_CHECKING:
     from tacit._engine.result import ReleaseRow, Result
     from tacit._engine.runner import Simulation, run
     from tacit.audit.method import audit_method
-    from tacit.description import Description, table1
     from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
     from tacit.privacy import Privacy
-    from tacit.regression import Regression, glm
     from tacit.report import plot as plot
-    from tacit.time_to_event import Cox, Survival, cox, survival
+    from tacit.statistics import (
+        Cox,
+        Description,
+        Regression,
+        Survival,
+        cox,
+        glm,
+        survival,
+        table1,
+    )
 
 __version__ = "0.2.0.dev2"
 
@@ -37,26 +44,26 @@ _HOMES = {
     "DZOASolver": "tacit.method",
     "Account": "tacit._engine.planning",
     "Contract": "tacit._engine.contract",
-    "Cox": "tacit.time_to_event",
-    "Description": "tacit.description",
+    "Cox": "tacit.statistics",
+    "Description": "tacit.statistics",
     "GradientDescent": "tacit.method",
     "History": "tacit._engine.measures",
     "MeanNoise": "tacit._engine.planning",
     "Privacy": "tacit.privacy",
-    "Regression": "tacit.regression",
+    "Regression": "tacit.statistics",
     "ReleaseRow": "tacit._engine.result",
     "Result": "tacit._engine.result",
     "Simulation": "tacit._engine.runner",
-    "Survival": "tacit.time_to_event",
+    "Survival": "tacit.statistics",
     "account": "tacit._engine.planning",
     "contract": "tacit._engine.planning",
-    "cox": "tacit.time_to_event",
-    "glm": "tacit.regression",
+    "cox": "tacit.statistics",
+    "glm": "tacit.statistics",
     "mean_noise": "tacit._engine.planning",
     "audit_method": "tacit.audit.method",
     "run": "tacit._engine.runner",
-    "survival": "tacit.time_to_event",
-    "table1": "tacit.description",
+    "survival": "tacit.statistics",
+    "table1": "tacit.statistics",
 }
 
 __all__ = [

@@ -18,13 +18,16 @@ from tacit._engine.contract import contract as computed
 from tacit._engine.guarantees import guarantees
 from tacit._engine.result import ReleaseRow
 from tacit.arguments import checked, remedy
-from tacit.errors import ConfigError, TacitError
+from tacit.errors import ConfigError, TacitError, UnsupportedEvent
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
+from tacit.privacy.accounting import epsilon
+from tacit.privacy.adjacency import at_distance
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.plan import Spent, Stated, at_other_deltas
 from tacit.problem.task import Task
+from tacit.types import Relation
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,25 @@ class Account:
         if worst.status is Status.NONE:
             return ()
         return at_other_deltas(self.events[self.weakest], worst.delta)
+
+    def replacing(self) -> Stated | None:
+        """What replacing a record costs where the guarantee is about one that is there or not.
+
+        Replacing is removing one and adding another, two steps of that adjacency. This is what
+        replace-one adjacency would state, and with it the price of a private number of records.
+
+        Returns:
+            The epsilon of the weakest guarantee at its delta, for two records or two people in the
+            place of one; `None` under another adjacency, or where no rule for it is proved.
+        """
+        worst = self.guarantee.worst
+        if worst.status is Status.NONE or worst.relation is not Relation.ADD_REMOVE:
+            return None
+        try:
+            apart = [at_distance(event, 2.0) for event in self.events[self.weakest]]
+        except UnsupportedEvent:
+            return None
+        return Stated(worst.delta, epsilon(apart, worst.delta))
 
 
 @checked(ConfigError, own="problem network method rounds seed trials")

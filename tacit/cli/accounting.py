@@ -32,13 +32,14 @@ def account(study: Path, rounds: int | None, *, json: bool) -> int:
         assembled = assemble(read_study(study))
         found = account_for(assembled, rounds)
         noise = mean_noise(assembled, rounds)
+        replaced = found.replacing()
         if not json:
             say(
                 f"{study}: {len(found.owners)} owners, {found.rounds[-1]:,} rounds of "
                 f"{type(assembled.method).name}. Nothing was run: the answer follows from the "
                 "study and the number of records per owner."
             )
-            _tell(found, noise)
+            _tell(found, noise, replaced)
             return 0
         emit(
             jsonable(
@@ -51,6 +52,7 @@ def account(study: Path, rounds: int | None, *, json: bool) -> int:
                     "curve": [each._asdict() for each in found.curve()],
                     "weakest": found.guarantee.worst.owner,
                     "at_deltas": [each._asdict() for each in found.at_deltas()],
+                    "replacing": None if replaced is None else replaced._asdict(),
                     "mean_noise": None if noise is None else asdict(noise),
                     "guarantee": found.guarantee.to_dict(),
                 }
@@ -86,7 +88,7 @@ def _owner(promise: Guarantee, row: ReleaseRow) -> dict[str, Any]:
     }
 
 
-def _tell(found: Account, noise: MeanNoise | None) -> None:
+def _tell(found: Account, noise: MeanNoise | None, replaced: Stated | None) -> None:
     from tacit.study._output.words import adversary
 
     worst = found.guarantee.worst
@@ -122,6 +124,12 @@ def _tell(found: Account, noise: MeanNoise | None) -> None:
             if worst.unit is Unit.AGENT
             else "Each record is held by one owner only, so the owners' epsilons do not add up: "
             "for any record the line of its own owner holds."
+        )
+    if replaced is not None:
+        say(
+            f"The number of records is private: protected is whether one {worst.unit.value} is "
+            "there. Replacing it is removing it and adding another, which costs epsilon = "
+            f"{rounded_up(replaced.epsilon)} at delta = {rounded_up(replaced.delta)}."
         )
     if noise is not None:
         show_mean_noise(noise)

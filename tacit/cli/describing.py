@@ -1,68 +1,151 @@
-"""`tacit table1`: a table 1 from a table of records, or of a study."""
+"""`tacit table1`, `tacit survival` and `tacit cox`: what columns of a table tell."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tacit.cli.console import guarded
+from tacit.cli.of_a_table import Given
 from tacit.cli.running import run_source
-from tacit.cli.writing import check_free
-from tacit.cli.written import check_budget, declarations, pairs, run_written, worded
+from tacit.cli.written import check_given, declarations, pairs, run_written, worded
 from tacit.errors import ConfigError
 from tacit.method.table_one import PrivateTableOne
 from tacit.study._output import Destination
 from tacit.study.declaring import column_of_sites
 from tacit.study.describing import describe_study
 from tacit.study.read import read_study
-from tacit.study.reading import Reading
+
+
+class _Asked(NamedTuple):
+    """What is asked of columns.
+
+    Attributes:
+        method: name of the method.
+        title: title of the study.
+        missing: rule for missing values.
+        independent: results for which records are taken as independent.
+    """
+
+    method: str
+    title: str
+    missing: str
+    independent: str
 
 
 def describe_table(
     data: Path,
     columns: Sequence[str],
+    given: Given,
     *,
     by: str | None,
-    site: str | None,
-    bounds: Sequence[str],
-    levels: Sequence[str],
-    sites: Sequence[str],
-    maps: Sequence[str],
-    missing_values: Sequence[str],
+    median: Sequence[str],
+    bins: int | None,
     shares: Sequence[str],
-    privacy: Mapping[str, Any],
-    method: Mapping[str, Any],
+    suppress_below: int,
     size: int | None,
-    seed: int | None,
-    reading: Reading,
-    output: Path | None,
-    study: Path | None,
-    force: bool,
-    public: bool,
-    json: bool,
 ) -> int:
-    """Make the table; see `tacit table1 --help`."""
+    """Make a table 1; see `tacit table1 --help`."""
+
+    def keys(names: Sequence[str]) -> dict[str, Any]:
+        values = {"by": by, "columns": list(names), "medians": list(median) or None, "bins": bins}
+        return _given("table1", {**values, "suppress_below": suppress_below or None}) | _shares(
+            shares
+        )
+
+    title = "Table 1" if by is None else f"Table 1 by {by}"
+    asked = _Asked("table1", title, "indicator", "p-values")
+    return _describe(data, columns, keys, given, asked, by=by, size=size)
+
+
+def survival_table(
+    data: Path,
+    time: str,
+    event: str,
+    given: Given,
+    *,
+    by: str | None,
+    edges: str | None,
+    intervals: int | None,
+    until: float | None,
+    size: int | None,
+) -> int:
+    """Estimate survival curves; see `tacit survival --help`."""
+
+    def keys(names: Sequence[str]) -> dict[str, Any]:
+        values = {"time": _cut(time, edges), "event": event, "by": by}
+        return _given("survival", {**values, "intervals": intervals, "until": until})
+
+    title = f"Survival by {time}" if by is None else f"Survival by {time} and {by}"
+    asked = _Asked("survival", title, "drop", "intervals and tests")
+    return _describe(data, [time, event], keys, given, asked, by=by, size=size)
+
+
+def cox_table(
+    data: Path,
+    time: str,
+    event: str,
+    columns: Sequence[str],
+    given: Given,
+    *,
+    edges: str | None,
+    pieces: int | None,
+    limit: float | None,
+    size: int | None,
+) -> int:
+    """Fit a Cox regression; see `tacit cox --help`."""
+
+    def keys(names: Sequence[str]) -> dict[str, Any]:
+        values = {"time": _cut(time, edges), "event": event, "columns": list(columns)}
+        return _given("cox", {**values, "pieces": pieces, "limit": limit})
+
+    asked = _Asked("cox", f"Cox regression of {time}", "drop", "intervals")
+    return _describe(data, [time, event, *columns], keys, given, asked, size=size)
+
+
+def _describe(
+    data: Path,
+    columns: Sequence[str],
+    keys: Callable[[Sequence[str]], Mapping[str, Any]],
+    given: Given,
+    asked: _Asked,
+    *,
+    by: str | None = None,
+    size: int | None,
+) -> int:
+    """Write and run the study of a method that asks for columns.
+
+    Args:
+        data: table of records.
+        columns: columns to ask for; none for all that can be described.
+        keys: keys of [method], from the columns that are asked for.
+        given: options of all commands on a table.
+        asked: what is asked of them.
+        by: column of the groups, if any.
+        size: declared number near that of a site's records, where it is private.
+    """
 
     def command() -> int:
-        check_budget(privacy)
-        if study is not None:
-            check_free("study", study, force=force, read={"the table": data})
+        check_given(data, given)
+        relation = {} if size is None else {"relation": "add_remove"}
         found = describe_study(
             data,
             columns,
+            keys,
+            title=asked.title,
+            missing=asked.missing,
             by=by,
-            site=site,
-            sites=sites,
-            **declarations(bounds, levels, maps),
-            missing_values=missing_values,
-            method={**method, **_shares(shares)},
-            privacy=privacy,
-            run={} if seed is None else {"seed": seed},
+            site=given.site,
+            sites=given.sites,
+            **declarations(given.bounds, given.levels, given.maps),
+            missing_values=given.missing_values,
+            privacy={**given.privacy, **relation},
+            run={} if given.seed is None else {"seed": given.seed},
             size=size,
-            folder=Path() if study is None else study.parent,
-            reading=reading,
+            folder=Path() if given.study is None else given.study.parent,
+            reading=given.reading,
         )
         if found.left_out:
             print(
@@ -70,40 +153,40 @@ def describe_table(
                 "many levels, or one value). Name the columns to choose others.",
                 file=sys.stderr,
             )
-        return run_written(
-            found,
-            "table1",
-            site=column_of_sites(data, site),
-            privacy=privacy,
-            independent="p-values",
-            output=output,
-            study=study,
-            force=force,
-            public=public,
-            json=json,
-        )
+        site = column_of_sites(data, given.site)
+        return run_written(found, asked.method, given, site=site, independent=asked.independent)
 
-    return guarded(lambda: worded(command), as_json=json)
+    return guarded(lambda: worded(command), as_json=given.json)
 
 
-def describe_by_study(
-    path: Path, given: Sequence[str], output: Path | None, *, force: bool, public: bool, json: bool
-) -> int:
+def _given(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of [method], without those that were not given."""
+    return {"name": name, **{key: value for key, value in values.items() if value is not None}}
+
+
+def _cut(time: str, edges: str | None) -> str | dict[str, Any]:
+    """The key of a column of times, cut by edges if there are any."""
+    if edges is None:
+        return time
+    try:
+        return {"column": time, "edges": [float(each) for each in edges.split(",")]}
+    except ValueError:
+        raise ConfigError(f"--edges {edges!r} must be numbers, as in 30,90,365") from None
+
+
+def describe_by_study(path: Path, typed: Sequence[str], given: Given) -> int:
     """Run a study of a table 1.
 
     Args:
         path: study file.
-        given: options on the command line that a study has keys for.
-        output: directory for the results; the study's own where `None`.
-        force: whether to replace existing results.
-        public: whether to also write a report from releases only.
-        json: whether to print one JSON document.
+        typed: options on the command line that a study has keys for.
+        given: options of all commands on a table, of which a study leaves those of its results.
     """
 
     def command() -> int:
-        if given:
+        if typed:
             raise ConfigError(
-                f"{', '.join(given)} cannot be given with a study, which has keys for that; change "
+                f"{', '.join(typed)} cannot be given with a study, which has keys for that; change "
                 f"{path}, or give a table of records"
             )
         source = read_study(path)
@@ -113,11 +196,11 @@ def describe_by_study(
                 f"{path} has the method {name!r}, not {PrivateTableOne.name!r}; run it by: "
                 f"tacit run {path}"
             )
-        target = output if output is not None else source.folder / source.study.run.output
-        destination = Destination(target, force)
-        return run_source(source, destination, None, public=public, json=json)
+        own = source.folder / source.study.run.output
+        destination = Destination(own if given.output is None else given.output, given.force)
+        return run_source(source, destination, None, public=given.public, json=given.json)
 
-    return guarded(command, as_json=json)
+    return guarded(command, as_json=given.json)
 
 
 def _shares(given: Sequence[str]) -> dict[str, Any]:

@@ -2,74 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tacit.cli.console import guarded
-from tacit.cli.writing import check_free
-from tacit.cli.written import check_budget, declarations, run_written, worded
+from tacit.cli.of_a_table import Given
+from tacit.cli.written import check_given, declarations, run_written, worded
 from tacit.study.declaring import column_of_sites
 from tacit.study.fitting import fit_study
-from tacit.study.reading import Reading
 
 
 def fit_table(
     data: Path,
     formula: str,
+    given: Given,
     *,
     family: str,
-    site: str | None,
     weights: str | None,
-    bounds: Sequence[str],
-    levels: Sequence[str],
-    sites: Sequence[str],
-    maps: Sequence[str],
-    missing_values: Sequence[str],
-    privacy: Mapping[str, Any],
     method: Mapping[str, Any],
-    seed: int | None,
-    reading: Reading,
-    output: Path | None,
-    study: Path | None,
-    force: bool,
-    public: bool,
     useful: bool,
-    json: bool,
 ) -> int:
     """Fit the regression; see `tacit fit --help`."""
 
     def command() -> int:
-        check_budget(privacy)
-        if study is not None:
-            check_free("study", study, force=force, read={"the table": data})
+        check_given(data, given)
         found = fit_study(
             data,
             formula,
             family=family,
-            site=site,
+            site=given.site,
             weights=weights,
-            sites=sites,
-            **declarations(bounds, levels, maps),
-            missing_values=missing_values,
-            privacy=privacy,
+            sites=given.sites,
+            **declarations(given.bounds, given.levels, given.maps),
+            missing_values=given.missing_values,
+            privacy=given.privacy,
             method=method,
-            run={} if seed is None else {"seed": seed},
-            folder=Path() if study is None else study.parent,
-            reading=reading,
+            run={} if given.seed is None else {"seed": given.seed},
+            folder=Path() if given.study is None else given.study.parent,
+            reading=given.reading,
         )
-        return run_written(
-            found,
-            "fit",
-            site=column_of_sites(data, site),
-            privacy=privacy,
-            independent="intervals",
-            output=output,
-            study=study,
-            force=force,
-            public=public,
-            useful=useful,
-            json=json,
-        )
+        site = column_of_sites(data, given.site)
+        return run_written(found, "fit", given, site=site, independent="intervals", useful=useful)
 
-    return guarded(lambda: worded(command), as_json=json)
+    return guarded(lambda: worded(command), as_json=given.json)

@@ -9,7 +9,10 @@ from typer import BadParameter, Exit
 from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {
-    "Get started": ("demo", "fit", "table1", "predict", "init", "run", "report"),
+    "Get started": (
+        *("demo", "fit", "table1", "survival", "cox"),
+        *("predict", "init", "run", "report"),
+    ),
     "Choose a method and settings": ("methods", "describe", "advise", "sweep"),
     "Check the guarantee": ("account", "plan", "audit", "ledger"),
     "Run between sites": (

@@ -99,6 +99,14 @@ RecordsPerPerson = Annotated[
         help="Maximum number of records of one person at a site; all are protected together.",
     ),
 ]
+SitesPerPerson = Annotated[
+    int,
+    typer.Option(
+        "--sites-per-person",
+        min=1,
+        help="Maximum number of sites with records of one person; more than 1 needs --local.",
+    ),
+]
 Local = Annotated[
     bool,
     typer.Option("--local", help="Local noise: each site hides alone, without secure aggregation."),
@@ -157,6 +165,29 @@ def to_folder(written: str, default: str) -> Any:
 
 
 Output = Annotated[Path | None, to_folder("Directory for the results.", "the study's own")]
+TableOutput = Annotated[
+    Path | None,
+    to_folder("Directory for the results.", "named after the command, with -2, -3 ... if taken"),
+]
+Size = Annotated[
+    int | None,
+    typer.Option(
+        "--size",
+        min=1,
+        show_default=False,
+        help="Make the number of records private (add/remove adjacency): a public number near that "
+        "of a site.",
+    ),
+]
+Edges = Annotated[
+    str | None,
+    typer.Option(
+        "--edges",
+        metavar="T,T,...",
+        show_default=False,
+        help="Inner ends of the intervals of time, e.g. 30,90,365.  [default: of equal length]",
+    ),
+]
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")]
 Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget of the whole run.")]
 Delta = Annotated[

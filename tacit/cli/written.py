@@ -7,14 +7,15 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
+from tacit.cli.of_a_table import Given
 from tacit.cli.running import free, run_source
-from tacit.cli.writing import write_text
+from tacit.cli.writing import check_free, write_text
 from tacit.errors import ConfigError
 from tacit.study._output import Destination
 from tacit.study.fitting import Fit
@@ -24,11 +25,16 @@ _OPTIONS = {
     "privacy.epsilon": "--epsilon",
     "privacy.delta": "--delta",
     "privacy.records_per_person": "--records-per-person",
+    "privacy.sites_per_person": "--sites-per-person",
     "model.family": "--family",
     "model.weights": "--weights",
     "method.sums": "--sums",
     "method.by": "--by",
     "method.bins": "--bins",
+    "method.intervals": "--intervals",
+    "method.until": "--until",
+    "method.pieces": "--pieces",
+    "method.limit": "--limit",
     "problem.size": "--size",
     "partition.column": "--site",
     "run.seed": "--seed",
@@ -63,29 +69,34 @@ def of_options(message: str) -> str:
 
     where = r"(?m)^the study of this \w+(?::\d+)?: (?:\[([\w.]+)\] )?(?:(\w+): )?(?:(\w+)=)?"
     accepted = "large_delta = true in [privacy] (Privacy(large_delta=True))"
-    return re.sub(where, named, message).replace(accepted, "--large-delta")
+    message = re.sub(where, named, message).replace(accepted, "--large-delta")
+    return message.replace("local noise (no masks)", "local noise (--local)")
 
 
-def check_budget(privacy: Mapping[str, Any]) -> None:
-    """Refuse an epsilon or delta that a study cannot hold: infinite, or no number."""
+def check_given(data: Path, given: Given) -> None:
+    """Refuse what no study can be written from, before the table is read.
+
+    Raises:
+        ConfigError: a study in the place of a table, an epsilon or delta that a study cannot hold
+            (infinite, or no number), or a study file that is there already.
+    """
+    if data.suffix == ".toml":
+        raise ConfigError(f"{data} is a study, not a table; run it by: tacit run {data}")
     for name in ("epsilon", "delta"):
-        if not math.isfinite(privacy[name]):
+        if not math.isfinite(given.privacy[name]):
             bound = "above 0 and finite" if name == "epsilon" else "above 0 and below 1"
-            raise ConfigError(f"--{name} {privacy[name]} must be {bound}")
+            raise ConfigError(f"--{name} {given.privacy[name]} must be {bound}")
+    if given.study is not None:
+        check_free("study", given.study, force=given.force, read={"the table": data})
 
 
 def run_written(
     found: Fit,
     what: str,
+    given: Given,
     *,
     site: str | None,
-    privacy: Mapping[str, Any],
     independent: str,
-    output: Path | None,
-    study: Path | None,
-    force: bool,
-    public: bool,
-    json: bool,
     useful: bool = False,
 ) -> int:
     """Run a study that was written from a table, with a warning for what was read off it.
@@ -93,17 +104,12 @@ def run_written(
     Args:
         found: the study.
         what: what it makes, in a word: the name of the directory if none is given.
+        given: options of all commands on a table.
         site: column of sites, if there is one.
-        privacy: keys of [privacy].
         independent: results for which records are taken as independent.
-        output: directory for the results.
-        study: where to write the study file, if anywhere.
-        force: whether to replace files.
-        public: whether to also write a report from releases only.
-        json: whether to print one JSON document.
         useful: whether an answer that is not worth having has an exit code of its own.
     """
-    folder = Path() if study is None else study.parent
+    folder = Path() if given.study is None else given.study.parent
     source = parse_study(found.text, f"the study of this {what}", folder)
     for name, read in found.taken.items():
         print(_warning(name, read), file=sys.stderr)
@@ -117,19 +123,21 @@ def run_written(
         )
     for told in found.told:
         print(f"WARNING: {told}. Declare it: --decimal ,", file=sys.stderr)
-    if privacy.get("records_per_person", 1) == 1:
+    if given.privacy.get("records_per_person", 1) == 1:
         for name in found.repeated:
             print(
                 f"NOTE: several records have the same {name}. What is protected is one record, "
                 f"and {independent} take records as independent; to protect all records of a "
-                "person: --records-per-person",
+                "person: --records-per-person, and --sites-per-person if they are at several sites",
                 file=sys.stderr,
             )
-    if study is not None:
-        write_text("study", study, found.text)
-    target = output if output is not None else free(Path(what))
-    destination = Destination(target, force or output is None)
-    return run_source(source, destination, None, public=public, useful=useful, json=json)
+    if given.study is not None:
+        write_text("study", given.study, found.text)
+    target = given.output if given.output is not None else free(Path(what))
+    destination = Destination(target, given.force or given.output is None)
+    return run_source(
+        source, destination, None, public=given.public, useful=useful, json=given.json
+    )
 
 
 def _warning(name: str, what: str) -> str:

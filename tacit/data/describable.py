@@ -84,7 +84,7 @@ def describable(
     _check_named(names, by, site)
     unused = next((each for each in declared if each not in {*groups, *names}), None)
     if unused is not None:
-        raise ProblemError(f"{unused!r} is declared, and not in the table; leave it out")
+        raise ProblemError(f"{unused!r} is declared, and not asked for; leave it out")
     for name in names:
         if isinstance(declared.get(name), Date) or (name not in declared and _dated(guessed, name)):
             raise ProblemError(

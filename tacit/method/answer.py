@@ -18,6 +18,23 @@ if TYPE_CHECKING:
 NORMAL = 1.959963984540054
 """Two-sided 95 % point of the standard normal distribution."""
 
+REPEATED = (
+    "They take records as independent: where several are of one person, as declared here, they are "
+    "too small."
+)
+"""What an answer with errors and intervals says if a person may have several records."""
+
+PRIVATE_SIZE = (
+    "The number of records is private{released}. Protected is whether a record is there; replacing "
+    "one is two such changes."
+)
+"""What an answer says under add/remove adjacency, with whether the number is released."""
+
+FROM_CELLS = (
+    ", and the one printed is released: it follows from the cells and takes no share of the budget"
+)
+"""How a number of records is released that costs nothing."""
+
 
 @runtime_checkable
 class Answer(Protocol):

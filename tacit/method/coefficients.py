@@ -17,7 +17,7 @@ from tacit import checks
 from tacit.errors import ConfigError
 from tacit.method import latex
 from tacit.method.aligned import ruled
-from tacit.method.answer import NORMAL, Refused
+from tacit.method.answer import NORMAL, REPEATED, Refused
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,12 +38,6 @@ _LOST = 8.0
 
 SPREAD = 16.0
 """Mean eigenvalue over the smallest one, where noise hides the smallest one and one is guessed."""
-
-REPEATED = (
-    "They take records as independent: where several are of one person, as declared here, they are "
-    "too small."
-)
-"""What a table with errors says if a person may have several records."""
 
 _PROPER = {"gaussian": "Gaussian", "poisson": "Poisson"}
 """Families that are named after somebody."""

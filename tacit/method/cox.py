@@ -212,6 +212,8 @@ class PrivateCox(NewtonSums):
             limit=self.followed if self.privacy is not None or self.limit is not None else None,
             sites=round(float(numbers[-1])),
             of_sites=contract.network.agents,
+            private_size=self.privacy is not None and self.privacy.relation is Relation.ADD_REMOVE,
+            repeated=self.privacy is not None and self.privacy.repeated,
         )
 
     def estimate(self, numbers: Float[np.ndarray, " p"], contract: Any) -> steps.Estimate:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from tacit.method import latex
 from tacit.method.aligned import ruled
-from tacit.method.answer import NORMAL
+from tacit.method.answer import NORMAL, PRIVATE_SIZE, REPEATED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +36,8 @@ class HazardRatios:
         limit: cumulative hazard up to which records were followed; `None` for no limit.
         sites: number of sites whose records were used.
         of_sites: number of all sites.
+        private_size: whether the number of records is private; it is not released here.
+        repeated: whether a person may have several records, so that they are not independent.
     """
 
     names: tuple[str, ...]
@@ -50,6 +52,8 @@ class HazardRatios:
     limit: float | None
     sites: int
     of_sites: int
+    private_size: bool = False
+    repeated: bool = False
     kind: ClassVar[str] = "cox"
 
     @property
@@ -143,7 +147,10 @@ class HazardRatios:
                 "what each adds and biases nothing."
             )
         covered = "sampling and the noise" if self.privacy.any() else "sampling; no noise was added"
-        return f"{found} Standard errors and 95 % intervals cover {covered}."
+        found += f" Standard errors and 95 % intervals cover {covered}."
+        if self.repeated:
+            found += f" {REPEATED}"
+        return f"{found} {PRIVATE_SIZE.format(released='')}" if self.private_size else found
 
     def cells(self) -> list[list[str]]:
         """Headings and rows of the printed table, as text."""

@@ -25,6 +25,7 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.statistics import BlockSum, Counts
 from tacit.problem.task import Task
 from tacit.ranges import Count
+from tacit.types import Relation
 
 
 class PrivateSurvival(OneSum):
@@ -172,4 +173,6 @@ class PrivateSurvival(OneSum):
             by="" if self.by is None else self.by.name,
             sites=sites,
             of_sites=of_sites,
+            private_size=self.relation is Relation.ADD_REMOVE,
+            repeated=self.privacy is not None and self.privacy.repeated,
         )

@@ -14,7 +14,7 @@ from tacit.method import latex
 from tacit.method._survival_curve import SEEN, Cells, Curve, Estimate
 from tacit.method._survival_test import LogRank
 from tacit.method.aligned import ruled
-from tacit.method.answer import NORMAL
+from tacit.method.answer import FROM_CELLS, NORMAL, PRIVATE_SIZE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +61,8 @@ class SurvivalCurves:
         by: column by whose levels records are grouped; empty for no groups.
         sites: number of sites whose records were counted.
         of_sites: number of all sites.
+        private_size: whether the number of records is private, and released here.
+        repeated: whether a person may have several records, so that they are not independent.
     """
 
     groups: tuple[Group, ...]
@@ -72,6 +74,8 @@ class SurvivalCurves:
     by: str
     sites: int
     of_sites: int
+    private_size: bool = False
+    repeated: bool = False
     kind: ClassVar[str] = "survival"
 
     def frame(self) -> pd.DataFrame:
@@ -160,6 +164,14 @@ class SurvivalCurves:
         found.append(f"95 % intervals cover {covered}.")
         if self.noisy:
             found.append("± is half of a 95 % interval for the noise alone.")
+        if self.repeated:
+            found.append(
+                "Records are taken as independent: where several are of one person, as declared "
+                "here, intervals are too short"
+                + (" and p-values too small." if self.test is not None else ".")
+            )
+        if self.private_size:
+            found.append(PRIVATE_SIZE.format(released=FROM_CELLS))
         short = [group for group in self.groups if self.noisy and group.size < len(self.edges) - 1]
         for group in short:
             of = f" of {group.name}" if group.name else ""

@@ -15,6 +15,7 @@ from tacit.data.factors import bounds_of
 from tacit.method import latex
 from tacit.method._table_entries import NOISE, OVERALL, SUPPRESSED, Entry
 from tacit.method.aligned import ruled
+from tacit.method.answer import FROM_CELLS, PRIVATE_SIZE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,11 +138,7 @@ class TableOne:
                 "which adds no privacy."
             )
         if self.private_size:
-            found.append(
-                "The number of records is private, and the one printed is released: it follows "
-                "from the cells and takes no share of the budget. Protected is whether a record is "
-                "there; replacing one is two such changes."
-            )
+            found.append(PRIVATE_SIZE.format(released=FROM_CELLS))
         return " ".join(found)
 
     def cells(self) -> list[list[str]]:

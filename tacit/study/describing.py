@@ -1,4 +1,4 @@
-"""The study of one table 1, from a table.
+"""The study of a table 1, of survival curves or of a Cox regression, from a table.
 
 What is not declared is read off the table, and the study says so: its guarantee then holds only if
 that is public.
@@ -6,7 +6,7 @@ that is public.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,10 @@ from tacit.study.section_text import (
 
 @dataclass(frozen=True)
 class Described(Fit):
-    """A study of a table 1.
+    """A study that asks for columns of a table.
 
     Attributes:
-        left_out: columns that were not named and are not described.
+        left_out: columns that were not named and are not asked for.
     """
 
     left_out: tuple[str, ...] = ()
@@ -38,7 +38,10 @@ class Described(Fit):
 def describe_study(
     data: Path,
     names: Sequence[str],
+    keys: Callable[[Sequence[str]], Mapping[str, Any]],
     *,
+    title: str,
+    missing: str,
     by: str | None = None,
     site: str | None = None,
     sites: Sequence[str] = (),
@@ -46,18 +49,20 @@ def describe_study(
     levels: Mapping[str, Sequence[str]] | None = None,
     maps: Mapping[str, Mapping[str, str]] | None = None,
     missing_values: Sequence[str] = (),
-    method: Mapping[str, Any] | None = None,
     privacy: Mapping[str, Any] | None = None,
     run: Mapping[str, Any] | None = None,
     size: int | None = None,
     folder: Path = Path(),
     reading: Reading,
 ) -> Described:
-    """The study of a table 1.
+    """The study of a method that asks for columns of a table.
 
     Args:
         data: path of the table; with `*` in its name all matching files, each a site.
-        names: columns to describe; none for all that can be.
+        names: columns to ask for; none for all that can be described.
+        keys: keys of [method], its name among them, from the columns that are asked for.
+        title: title of the study.
+        missing: rule for missing values.
         by: column by whose levels records are grouped; `None` for no groups.
         site: column that holds each record's site; `None` for four simulated sites.
         sites: names of all sites; by default those in the data, which are then assumed public.
@@ -65,7 +70,6 @@ def describe_study(
         levels: declared levels, by column.
         maps: what values are rewritten to, by column with levels, or for the column of sites.
         missing_values: values that mean a missing one in every column.
-        method: further keys of [method].
         privacy: keys of [privacy]; `None` for no privacy.
         run: keys of [run].
         size: declared number near that of a site's records, where it is private.
@@ -94,15 +98,12 @@ def describe_study(
     rewritten = [name for name in maps if name != site]
     unused = next((each for each in rewritten if each not in chosen.found.features), None)
     if unused is not None:
-        raise ConfigError(f"map of {unused!r}: the column is not in the table 1; leave it out")
+        raise ConfigError(f"map of {unused!r}: the column is not asked for; leave it out")
     kinds = mapped(chosen.found.features, maps, rewritten)
-    groups = {} if by is None else {"by": by}
-    keys = {"name": "table1", **groups, "columns": list(chosen.names), **(method or {})}
     codes = {"missing_values": list(missing_values)} if missing_values else {}
-    title = "Table 1" if by is None else f"Table 1 by {by}"
     parts = [
         f"title = {value_text(title)}",
-        section_text("data", {"path": relative(data, folder), "missing": "indicator"} | codes)
+        section_text("data", {"path": relative(data, folder), "missing": missing} | codes)
         + reading.lines()
         + assumed_lines([*told, *chosen.assumptions]),
         *(
@@ -112,7 +113,7 @@ def describe_study(
         partition_text(site, sites, None if site is None else maps.get(site)),
         *([] if size is None else [section_text("problem", {"size": size})]),
         section_text("network", {"graph": "coordinator"}),
-        section_text("method", keys),
+        section_text("method", keys(chosen.names)),
         *([] if privacy is None else [section_text("privacy", privacy)]),
         *([section_text("run", run)] if run else []),
     ]

@@ -11,8 +11,8 @@ import tacit
 from tacit import data
 from tacit.errors import ConfigError, ProblemError
 from tacit.method import PrivateGLM, load_regression
-from tacit.method.coefficients import REPEATED
-from tacit.regression import Regression
+from tacit.method.answer import REPEATED
+from tacit.statistics import Regression
 
 DECLARED = {"age": data.Numeric(20, 80), "ill": data.Boolean()}
 

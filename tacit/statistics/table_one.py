@@ -5,38 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from tacit._engine.result import Result
-from tacit._engine.runner import run
 from tacit.arguments import checked
-from tacit.data.describable import describable
 from tacit.data.feature import Feature
-from tacit.data.frames import Table, one_table
-from tacit.data.partition import by_column
-from tacit.data.schema import Schema
-from tacit.data.table import prepare
-from tacit.data.undeclared import check_declared
+from tacit.data.frames import Table
 from tacit.errors import ConfigError
-from tacit.method.answer import Refused
 from tacit.method.table_one import PrivateTableOne
 from tacit.method.table_one_answer import TableOne
-from tacit.network import Coordinator
-from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
-from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks
-from tacit.problem.task import record_tables
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-_ONE_COLLUDER = Masks()
+from tacit.statistics._outcome import Outcome, answered
+from tacit.statistics._records import ONE_COLLUDER, budget, declared_records, run_on
 
 
-@dataclass(frozen=True, eq=False)
-class Description:
+@dataclass(frozen=True, eq=False, repr=False)
+class Description(Outcome):
     """A table 1, and what was guaranteed.
 
     Attributes:
@@ -47,9 +32,6 @@ class Description:
             too many levels, and columns of one value.
     """
 
-    guarantee: Guarantees
-    result: Result
-    schema: Schema
     left_out: tuple[str, ...] = ()
 
     @property
@@ -59,37 +41,11 @@ class Description:
         Raises:
             ConfigError: a run that gave no numbers; `result` has what was released.
         """
-        answer = self.result.answer
-        if isinstance(answer, TableOne):
-            return answer
-        reason = f": {answer.reason}; {answer.needs}" if isinstance(answer, Refused) else ""
-        raise ConfigError(f"there is no table{reason}")
+        return answered(self.result, TableOne, "there is no table")
 
-    def summary(self) -> str:
-        """The table, what it covers, and what was guaranteed."""
-        return f"{self.table.summary()}\n\n{self.guarantee}"
-
-    def __repr__(self) -> str:
-        return repr(self.table)
-
-    def _repr_html_(self) -> str:
-        return self.table.to_html()
-
-    def to_frame(self) -> pd.DataFrame:
-        """Every number with its interval as a pandas frame, one row each."""
-        return self.table.frame()
-
-    def to_html(self) -> str:
-        """The table in HTML, with its explanation below."""
-        return self.table.to_html()
-
-    def to_latex(self) -> str:
-        """The table in LaTeX, for the booktabs package."""
-        return self.table.to_latex()
-
-    def cite(self) -> str:
-        """What to cite, as BibTeX: the papers that describe the method, and tacit."""
-        return self.result.cite()
+    @property
+    def _shown(self) -> TableOne:
+        return self.table
 
 
 @checked(ConfigError, own="data columns ledger")
@@ -108,7 +64,7 @@ def table1(
     epsilon: float | None = 1.0,
     delta: float = DELTA,
     relation: Literal["replace_one", "add_remove"] = "replace_one",
-    masks: Masks | None = _ONE_COLLUDER,
+    masks: Masks | None = ONE_COLLUDER,
     records_per_person: int = 1,
     sites_per_person: int = 1,
     decimal: Literal[".", ","] = ".",
@@ -180,32 +136,18 @@ def table1(
         >>> found.guarantee.worst.status.value
         'proved'
     """
-    frame, sites = one_table(data, site, sites)
-    check_declared(columns)
-    chosen = describable(frame, variables, by, site, columns or {}, decimal)
-    chosen.found.warn("columns={'age': data.Numeric(18, 90)}", stacklevel=3)
-    schema = Schema(
-        chosen.found.features,
-        None,
-        site=site,
-        intercept=False,
+    chosen, schema, records = declared_records(
+        data,
+        variables,
+        by,
+        columns,
+        "'age': data.Numeric(18, 90)",
         missing="indicator",
         decimal=decimal,
-        assumptions=chosen.assumptions,
+        site=site,
+        sites=sites,
+        size=size,
     )
-    divided = by_column(prepare(frame, schema), sites)
-    records = record_tables(divided.features, schema, names=divided.names, size=size)
-    budget = None
-    if epsilon is not None:
-        budget = Privacy(
-            clip=1.0,
-            epsilon=epsilon,
-            delta=delta,
-            relation=relation,
-            sites_per_person=sites_per_person,
-            records_per_person=records_per_person,
-            masks=masks,
-        )
     method = PrivateTableOne(
         [records.column(name) for name in chosen.names],
         None if by is None else records.column(by),
@@ -213,15 +155,7 @@ def table1(
         bins,
         shares,
         suppress_below,
-        privacy=budget,
+        privacy=budget(epsilon, delta, relation, masks, records_per_person, sites_per_person),
     )
-    result = run(
-        records,
-        Coordinator(len(divided.names)),
-        method,
-        rounds=1,
-        seed=seed,
-        ledger=ledger,
-        dataset=dataset,
-    )
+    result = run_on(records, method, 1, seed, ledger, dataset)
     return Description(result.guarantee, result, schema, chosen.left_out)

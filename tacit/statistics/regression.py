@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 
 from tacit import checks
 from tacit._engine.result import Result
-from tacit._engine.runner import run
 from tacit.arguments import checked
 from tacit.data.cells import columns_of
 from tacit.data.design import Design
@@ -23,24 +22,21 @@ from tacit.data.schema import Schema
 from tacit.data.table import prepare
 from tacit.data.undeclared import check_declared, column_named, filled
 from tacit.errors import ConfigError
-from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
 from tacit.method.comparison import Comparison
 from tacit.method.fitted import FittedRegression
 from tacit.method.glm import FamilyName, PrivateGLM
-from tacit.network import Coordinator
-from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
 from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables
+from tacit.statistics._outcome import answered
+from tacit.statistics._records import ONE_COLLUDER, budget, run_on
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
-
-_ONE_COLLUDER = Masks()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +79,7 @@ class Regression:
         Raises:
             ConfigError: a run that gave no numbers; `result` has what was released.
         """
-        answer = self.result.answer
-        if isinstance(answer, CoefficientTable):
-            return answer
-        reason = f": {answer.reason}; {answer.needs}" if isinstance(answer, Refused) else ""
-        raise ConfigError(f"there are no coefficients{reason}")
+        return answered(self.result, CoefficientTable, "there are no coefficients")
 
     def summary(self) -> str:
         """The table, what it covers, and what was guaranteed."""
@@ -191,7 +183,7 @@ def glm(
     epsilon: float | None = 1.0,
     delta: float = DELTA,
     relation: Literal["replace_one", "add_remove"] = "replace_one",
-    masks: Masks | None = _ONE_COLLUDER,
+    masks: Masks | None = ONE_COLLUDER,
     records_per_person: int = 1,
     sites_per_person: int = 1,
     sums: int = 4,
@@ -288,26 +280,8 @@ def glm(
     target, design = parse_formula(formula, found)
     divided = by_column(prepare(frame, schema), sites)
     records = record_tables(divided.features, schema, names=divided.names, size=size)
-    budget = None
-    if epsilon is not None:
-        budget = Privacy(
-            clip=1.0,
-            epsilon=epsilon,
-            delta=delta,
-            relation=relation,
-            sites_per_person=sites_per_person,
-            records_per_person=records_per_person,
-            masks=masks,
-        )
     weighted = None if weights is None else found[weights]
-    method = PrivateGLM(design, target, family, sums, covariance, weights=weighted, privacy=budget)
-    result = run(
-        records,
-        Coordinator(len(divided.names)),
-        method,
-        rounds=sums,
-        seed=seed,
-        ledger=ledger,
-        dataset=dataset,
-    )
+    agreed = budget(epsilon, delta, relation, masks, records_per_person, sites_per_person)
+    method = PrivateGLM(design, target, family, sums, covariance, weights=weighted, privacy=agreed)
+    result = run_on(records, method, sums, seed, ledger, dataset)
     return Regression(formula, result.guarantee, result, schema)

@@ -1,0 +1,23 @@
+"""Statistics of tables over sites: regression, table 1, survival curves and Cox regression.
+
+Every function takes a table, runs in this process with simulated noise, and says what sites would
+get.
+"""
+
+from __future__ import annotations
+
+from tacit.statistics.hazard_ratios import Cox, cox
+from tacit.statistics.regression import Regression, glm
+from tacit.statistics.survival_curves import Survival, survival
+from tacit.statistics.table_one import Description, table1
+
+__all__ = [
+    "Cox",
+    "Description",
+    "Regression",
+    "Survival",
+    "cox",
+    "glm",
+    "survival",
+    "table1",
+]

@@ -1,0 +1,80 @@
+"""The outcome of a function on a table: its answer, and what was guaranteed."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from tacit._engine.result import Result
+from tacit.data.schema import Schema
+from tacit.errors import ConfigError
+from tacit.method.answer import Page, Printed, Refused
+from tacit.privacy.guarantee import Guarantees
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+A = TypeVar("A")
+
+
+class Shown(Printed, Page, Protocol):
+    """An answer that is printed, and has a page."""
+
+
+def answered(result: Result, kind: type[A], none: str) -> A:
+    """The answer of a run.
+
+    Args:
+        result: outcome of the run.
+        kind: kind of answer that is wanted.
+        none: what to say where there is none, such as "there is no table".
+
+    Raises:
+        ConfigError: the run gave another answer, or none; with the reason and what would do.
+    """
+    answer = result.answer
+    if isinstance(answer, kind):
+        return answer
+    reason = f": {answer.reason}; {answer.needs}" if isinstance(answer, Refused) else ""
+    raise ConfigError(f"{none}{reason}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(abc.ABC):
+    """An answer that is printed as a table, and what was guaranteed."""
+
+    guarantee: Guarantees
+    result: Result
+    schema: Schema
+
+    @property
+    @abc.abstractmethod
+    def _shown(self) -> Shown:
+        """The answer."""
+
+    def summary(self) -> str:
+        """The table, what it covers, and what was guaranteed."""
+        return f"{self._shown.summary()}\n\n{self.guarantee}"
+
+    def __repr__(self) -> str:
+        return self._shown.summary()
+
+    def _repr_html_(self) -> str:
+        return self._shown.to_html()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Every number with its errors and intervals as a pandas frame, one row each."""
+        return self._shown.frame()
+
+    def to_html(self) -> str:
+        """The table in HTML, with its explanation below."""
+        return self._shown.to_html()
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the booktabs package."""
+        return self._shown.to_latex()
+
+    def cite(self) -> str:
+        """What to cite, as BibTeX: the papers that describe the method, and tacit."""
+        return self.result.cite()

@@ -1,0 +1,127 @@
+"""Records of sites from a table, the budget, and the run: what functions on a table share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from tacit._engine.result import Result
+from tacit._engine.runner import run
+from tacit.data.describable import Describable, describable
+from tacit.data.feature import Feature
+from tacit.data.frames import Table, one_table
+from tacit.data.partition import by_column
+from tacit.data.rules import Missing
+from tacit.data.schema import Schema
+from tacit.data.table import prepare
+from tacit.data.undeclared import check_declared
+from tacit.method.phase import AbstractMethod
+from tacit.network import Coordinator
+from tacit.privacy.budget import Privacy
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.masked import Masks
+from tacit.problem.task import Records, record_tables
+
+ONE_COLLUDER = Masks()
+"""Secure aggregation against one colluding site."""
+
+
+class Declared(NamedTuple):
+    """Records of sites with declared columns.
+
+    Attributes:
+        chosen: columns that are asked for.
+        schema: declaration of the columns.
+        records: records of every site.
+    """
+
+    chosen: Describable
+    schema: Schema
+    records: Records
+
+
+def declared_records(
+    data: Table | str | Path | Mapping[str, Table | str | Path],
+    names: Sequence[str] | None,
+    by: str | None,
+    columns: Mapping[str, Feature] | None,
+    remedy: str,
+    *,
+    missing: Missing,
+    decimal: Literal[".", ","],
+    site: str,
+    sites: Sequence[str] | None,
+    size: int | Sequence[int] | None,
+) -> Declared:
+    """Records of sites from a table, with a warning for what is not declared.
+
+    Call it from a checked public function: the warning names the line that called that function.
+
+    Args:
+        data: table with a column of sites, or one table per site by name.
+        names: columns to read; `None` for all that can be described.
+        by: column of groups, if any.
+        columns: declarations of columns.
+        remedy: example of a declaration.
+        missing: rule for missing values.
+        decimal: decimal mark of numbers that the table holds as text.
+        site: column that holds each record's site.
+        sites: names of the sites; by default those in the data.
+        size: declared public number near the number of records of a site, if needed.
+
+    Raises:
+        ConfigError: an argument of another kind.
+        ProblemError: a column or record that does not fit the declarations.
+    """
+    frame, sites = one_table(data, site, sites)
+    check_declared(columns)
+    chosen = describable(frame, names, by, site, columns or {}, decimal)
+    chosen.found.warn(f"columns={{{remedy}}}", stacklevel=4)
+    schema = Schema(
+        chosen.found.features,
+        None,
+        site=site,
+        intercept=False,
+        missing=missing,
+        decimal=decimal,
+        assumptions=chosen.assumptions,
+    )
+    divided = by_column(prepare(frame, schema), sites)
+    records = record_tables(divided.features, schema, names=divided.names, size=size)
+    return Declared(chosen, schema, records)
+
+
+def budget(
+    epsilon: float | None,
+    delta: float,
+    relation: Literal["replace_one", "add_remove"],
+    masks: Masks | None,
+    records_per_person: int,
+    sites_per_person: int,
+) -> Privacy | None:
+    """The budget of a whole function, or `None` without an epsilon."""
+    if epsilon is None:
+        return None
+    return Privacy(
+        clip=1.0,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        sites_per_person=sites_per_person,
+        records_per_person=records_per_person,
+        masks=masks,
+    )
+
+
+def run_on(
+    records: Records,
+    method: AbstractMethod,
+    rounds: int,
+    seed: int | None,
+    ledger: Ledger | None,
+    dataset: str,
+) -> Result:
+    """Run a method on records with a coordinator of their sites."""
+    star = Coordinator(len(records.names))
+    return run(records, star, method, rounds=rounds, seed=seed, ledger=ledger, dataset=dataset)

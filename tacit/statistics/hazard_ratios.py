@@ -1,0 +1,162 @@
+"""`tacit.cox`: a Cox regression over sites, with intervals that include the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tacit.arguments import checked
+from tacit.data.feature import Feature
+from tacit.data.frames import Table
+from tacit.errors import ConfigError
+from tacit.method.cox import PrivateCox
+from tacit.method.cox_answer import HazardRatios
+from tacit.privacy.caution import DELTA
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.masked import Masks
+from tacit.statistics._outcome import Outcome, answered
+from tacit.statistics._records import ONE_COLLUDER, budget, declared_records, run_on
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cox(Outcome):
+    """A Cox regression, and what was guaranteed.
+
+    Attributes:
+        guarantee: guarantee of the whole run, owner by owner.
+        result: outcome of the run.
+        schema: declaration of the columns.
+    """
+
+    @property
+    def table(self) -> HazardRatios:
+        """The hazard ratios.
+
+        Raises:
+            ConfigError: intervals are refused; the reason and what would do.
+        """
+        return answered(self.result, HazardRatios, "there are no hazard ratios")
+
+    @property
+    def _shown(self) -> HazardRatios:
+        return self.table
+
+    def forest(self) -> go.Figure:
+        """A forest plot: the hazard ratio of every column over its declared range."""
+        from tacit.report.figures import forest
+
+        return forest(self.table.effects(), "hazard ratio")
+
+
+@checked(ConfigError, own="data columns ledger")
+def cox(
+    data: Table | str | Path | Mapping[str, Table | str | Path],
+    time: str,
+    event: str,
+    on: Sequence[str],
+    *,
+    columns: Mapping[str, Feature] | None = None,
+    edges: Sequence[float] = (),
+    pieces: int = 6,
+    limit: float | None = None,
+    site: str = "site",
+    sites: Sequence[str] | None = None,
+    epsilon: float | None = 1.0,
+    delta: float = DELTA,
+    relation: Literal["replace_one", "add_remove"] = "replace_one",
+    masks: Masks | None = ONE_COLLUDER,
+    records_per_person: int = 1,
+    sites_per_person: int = 1,
+    decimal: Literal[".", ","] = ".",
+    size: int | Sequence[int] | None = None,
+    seed: int | None = None,
+    ledger: Ledger | None = None,
+    dataset: str = "",
+) -> Cox:
+    """Fit a Cox regression over several sites, with intervals that include the noise.
+
+    Records that lack a value are dropped.
+
+    Args:
+        data: table of pandas, polars or Arrow with a column of sites, or one table per site by
+            name. A path stands for the table in that file.
+        time: column of the time until the event or the censoring.
+        event: column of two levels, the second of which is the event: true, or 1.
+        on: columns that the hazard depends on: numbers, or levels against the first.
+        columns: declarations of columns, with bounds or levels. One that is not declared is read
+            off the records, with a warning: that is then assumed public.
+        edges: inner ends of the pieces of time in which the baseline hazard is constant.
+        pieces: number of equal pieces between the bounds, where no edges are given.
+        limit: cumulative hazard up to which a record is followed, positive; by default 1 with a
+            budget, and none without.
+        site: column that holds each record's site.
+        sites: names of the sites; by default those in the data, which are then assumed public.
+        epsilon: privacy budget of the whole fit, positive; `None` for no privacy.
+        delta: probability of a larger loss, in [1e-12, 1).
+        relation: adjacency, "replace_one" or "add_remove".
+        masks: secure aggregation, by default against one colluding site; `None` for local noise.
+        records_per_person: maximum number of records of one person at one site, at least 1. All of
+            them are protected together; standard errors still take records as independent.
+        sites_per_person: maximum number of sites with records of one person, at least 1; more than
+            1 needs `masks=None`.
+        decimal: decimal mark of numbers that the table holds as text, such as `data.load` leaves
+            them.
+        size: declared public number near the number of records of a site; needed under
+            "add_remove".
+        seed: seed of the simulated noise, at least 0; drawn if `None`.
+        ledger: ledger to be charged.
+        dataset: name of the dataset in the ledger.
+
+    Raises:
+        ConfigError: an argument out of range.
+        ProblemError: a column or record that does not fit the declarations.
+        PrivacyError: a budget that cannot be met.
+
+    Example:
+        >>> import numpy as np, pandas as pd, tacit
+        >>> from tacit import data
+        >>> rng = np.random.default_rng(0)
+        >>> age, followed = rng.uniform(20, 80, 6000), rng.uniform(2, 12, 6000)
+        >>> lived = rng.exponential(12, 6000) * np.exp(-0.03 * (age - 50))
+        >>> table = pd.DataFrame({
+        ...     "clinic": rng.choice(["a", "b", "c"], 6000), "age": age,
+        ...     "years": np.minimum(lived, followed), "died": lived <= followed,
+        ... })
+        >>> declared = {
+        ...     "years": data.Numeric(0, 10), "died": data.Boolean(), "age": data.Numeric(20, 80)
+        ... }
+        >>> fit = tacit.cox(
+        ...     table, "years", "died", ["age"], columns=declared, site="clinic", seed=0
+        ... )
+        >>> float(fit.table.values[0].round(2))
+        0.03
+    """
+    remedy = "'days': data.Numeric(0, 1000)"
+    _, schema, records = declared_records(
+        data,
+        [time, event, *on],
+        None,
+        columns,
+        remedy,
+        missing="drop",
+        decimal=decimal,
+        site=site,
+        sites=sites,
+        size=size,
+    )
+    lived = records.column(time)
+    method = PrivateCox(
+        lived.cut(*edges) if len(edges) else lived,
+        records.column(event),
+        [records.column(name) for name in on],
+        pieces,
+        limit,
+        privacy=budget(epsilon, delta, relation, masks, records_per_person, sites_per_person),
+    )
+    result = run_on(records, method, method.only_rounds, seed, ledger, dataset)
+    return Cox(result.guarantee, result, schema)
