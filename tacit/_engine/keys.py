@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Key, PRNGKeyArray
 
 from tacit.types import Index
@@ -35,9 +36,15 @@ class PhaseKeys(NamedTuple):
     objective: PRNGKeyArray
 
 
+def seeded_key(seed: int) -> PRNGKeyArray:
+    """The key of a seed below 2^64, of which `jax.random.key` takes 32 bits in float32."""
+    words = jnp.array([seed >> 32, seed & 0xFFFFFFFF], dtype=jnp.uint32)
+    return jax.random.wrap_key_data(words)
+
+
 def trial_key(seed: int, trial: Index) -> PRNGKeyArray:
     """Root of one trial's randomness: the same however many trials are batched."""
-    return jax.random.fold_in(jax.random.key(seed), trial)
+    return jax.random.fold_in(seeded_key(seed), trial)
 
 
 def rekeyed(roots: Key[Array, " trials"], secret: bytes) -> Key[Array, " trials"]:
@@ -50,7 +57,7 @@ def rekeyed(roots: Key[Array, " trials"], secret: bytes) -> Key[Array, " trials"
 
 def public_key(seed: int) -> PRNGKeyArray:
     """Randomness that everybody shares, in all trials: who is awake, which links fail."""
-    return jax.random.fold_in(jax.random.key(seed), _PUBLIC)
+    return jax.random.fold_in(seeded_key(seed), _PUBLIC)
 
 
 def agent_secret(root: PRNGKeyArray, agent: Index) -> PRNGKeyArray:

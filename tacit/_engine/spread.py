@@ -53,7 +53,7 @@ def spread_of(
     if agents is None:
         weights = _weights(phase, network, seed)
     elif shared is None:
-        # which ones are missing is unknown: assume those with the least noise
+        # which ones are missing is unknown: assume those with the most noise
         scales = np.sort(scales, axis=-1)[..., every - agents :]
         weights = np.full((1, agents), 1.0 / agents)
     elif agents == every:

@@ -147,10 +147,11 @@ def _describe(
             folder=Path() if given.study is None else given.study.parent,
             reading=given.reading,
         )
-        if found.left_out:
+        if found.chosen:
             print(
-                f"Not described: {', '.join(found.left_out)} (identifiers, dates, texts of too "
-                "many levels, or one value). Name the columns to choose others.",
+                "WARNING: which columns are described was read off the records and counts as "
+                f"public. Not described: {', '.join(found.left_out) or 'none'} (identifiers, "
+                "dates, too many levels, or one value). Name the columns to choose yourself.",
                 file=sys.stderr,
             )
         site = column_of_sites(data, given.site)

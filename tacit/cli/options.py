@@ -60,7 +60,8 @@ Levels = Annotated[
         "-l",
         metavar="COLUMN=A,B,...",
         show_default=False,
-        help="Public levels of a column, e.g. sex=f,m; repeatable. Without, likewise.",
+        help="Public levels of a column, e.g. sex=f,m, or ill=false,true of a yes or no; "
+        "repeatable. Without, likewise.",
     ),
 ]
 Sites = Annotated[

@@ -13,7 +13,7 @@ from tacit.cli.options import Edges, Size, TableFile, Useful
 FIT_EPILOG = """\b
 Example:
   tacit fit visits.csv "ill ~ age + C(sex)" --family binomial --site clinic \\
-      --bounds age=18:90 --levels sex=f,m --study fit.toml
+      --bounds age=18:90 --levels sex=f,m --levels ill=false,true --study fit.toml
 """
 
 TABLE1_EPILOG = """\b

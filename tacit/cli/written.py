@@ -117,7 +117,7 @@ def run_written(
         each = ", ".join(f"{name} ({count:,})" for name, count in found.sites.items())
         print(
             f"WARNING: the sites were read off column {site}: {each}. A name that is "
-            "written in two ways makes two sites (--map). Declare all: --sites "
+            "written in two ways makes two sites (--map). Counts are private. Declare all: --sites "
             f"{shlex.quote(','.join(found.sites))}",
             file=sys.stderr,
         )
@@ -143,6 +143,11 @@ def run_written(
 def _warning(name: str, what: str) -> str:
     option = "levels" if what.startswith("levels") else "bounds"
     example = "A,B,..." if option == "levels" else "LOW:HIGH"
+    if what.startswith("kind"):
+        return (
+            f"WARNING: that column {name} holds true or false was read off the records and counts "
+            f"as public. Declare it: --levels {shlex.quote(name)}=false,true"
+        )
     if what.startswith(("format", "words")):
         return (
             f"WARNING: the {what} of column {name}: read off the records, and assumed public. "

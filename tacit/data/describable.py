@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_CHOSEN = (
+    "which columns are left out, since they hold one value, dates, identifiers or more than "
+    f"{MANY} levels,"
+)
+"""What decides on columns that nobody has named."""
+
+
 @dataclass(frozen=True)
 class Describable:
     """The columns of a table 1.
@@ -26,13 +33,11 @@ class Describable:
         found: declarations of these and of the column of groups.
         left_out: columns that are not described: identifiers, dates, texts of too many levels, and
             columns of one value.
-        assumptions: what must be public for a guarantee to hold, in sentences.
     """
 
     names: tuple[str, ...]
     found: Filled
     left_out: tuple[str, ...]
-    assumptions: tuple[str, ...]
 
 
 def describable(
@@ -70,14 +75,18 @@ def describable(
     groups = [] if by is None else [by]
     for name in (*groups, *(names or ()), *declared):
         _check_there(name, frame)
-    left_out: dict[str, bool] = {}
+    left_out: list[str] = []
+    told: list[str] = []
     if names is None:
-        besides = {site, by}
-        left_out = {
-            each: told for each, told in identifiers(guessed).items() if each not in besides
-        }
-        rest = [each for each in map(str, frame.columns) if each not in {*besides, *left_out}]
-        left_out |= {each: False for each in rest if each not in declared and _unfit(guessed, each)}
+        rest = [each for each in map(str, frame.columns) if each not in (site, by)]
+        who = {name: known for name, known in identifiers(guessed).items() if name in rest}
+        # one record may decide on each: both neighbours say so, whatever is left out
+        told = [f"that no two records have the same {name}" for name, known in who.items() if known]
+        told += [_CHOSEN] if set(rest) - set(declared) else []
+        left_out = [*who]
+        left_out += [
+            each for each in rest if each not in {*who, *declared} and _unfit(guessed, each)
+        ]
         names = [each for each in rest if each not in left_out]
     if not names:
         raise ProblemError("variables: no column is left to describe; name some")
@@ -98,12 +107,7 @@ def describable(
         if isinstance(grouped, Categorical | Boolean | Numeric) and grouped.missing is None:
             grouped = replace(grouped, missing="drop")
         found = replace(found, features={**found.features, by: grouped})
-    told = [
-        f"that no two records have the same {name} was read off the records: assumed public"
-        for name, by_values in left_out.items()
-        if by_values
-    ]
-    return Describable(tuple(names), found, tuple(left_out), (*told, *found.assumptions))
+    return Describable(tuple(names), replace(found, told=tuple(told)), tuple(left_out))
 
 
 def _check_there(name: str, frame: pd.DataFrame) -> None:

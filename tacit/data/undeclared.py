@@ -50,18 +50,19 @@ class Filled:
     Attributes:
         features: declaration of each column.
         taken: what was read off the records, in words, by column: "bounds 20 to 80".
+        told: what else was read off them, in words.
     """
 
     features: Mapping[str, Feature]
     taken: Mapping[str, str]
+    told: tuple[str, ...] = ()
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What must be public for a guarantee to hold, in sentences."""
-        return tuple(
-            f"the {what} of column {name} {_were(what)} read off the records: assumed public"
-            for name, what in self.taken.items()
-        )
+        others = (f"the {what} of column {name} {_were(what)}" for name, what in self.taken.items())
+        each = (*(f"{told} was" for told in self.told), *others)
+        return tuple(f"{what} read off the records: assumed public" for what in each)
 
     def warn(self, remedy: str, stacklevel: int) -> None:
         """Name what was read off the records, if anything was.
@@ -70,9 +71,9 @@ class Filled:
             remedy: what declares it, such as "columns={'age': data.Numeric(18, 90)}".
             stacklevel: as for `warnings.warn`, counted from the caller.
         """
-        if not self.taken:
+        shown = [*self.told, *(f"{what} of column {name}" for name, what in self.taken.items())]
+        if not shown:
             return
-        shown = [f"{what} of column {name}" for name, what in self.taken.items()]
         more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
         warnings.warn(
             f"read off the records and assumed public: {'; '.join(shown[:_SHOWN])}{more}. Anybody "
@@ -89,7 +90,7 @@ def _plain_truths(column: pd.Series) -> bool:
 
 
 def _were(what: str) -> str:
-    return "was" if what.startswith("format") else "were"
+    return "was" if what.startswith(("format", "kind")) else "were"
 
 
 def filled(
@@ -118,7 +119,7 @@ def filled(
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"ill": [True, False], "age": [30, 50]})
         >>> filled(frame, {}, {"ill": False, "age": False}, "binomial").taken
-        {'age': 'bounds 30 to 50'}
+        {'ill': 'kind (true or false)', 'age': 'bounds 30 to 50'}
     """
     import pandas as pd
 
@@ -142,8 +143,9 @@ def filled(
             _check_range(column, (_A_WEIGHT if name == weights else _A_COUNT) if positive else "")
         least = 0.0 if positive else None
         features[name], what = _read_off(name, column, by_levels or yes, least)
-        if isinstance(features[name], Boolean) and not _plain_truths(given):
-            what = what or "words for true and false"
+        if isinstance(features[name], Boolean) and not what:
+            plain = _plain_truths(given)
+            what = "kind (true or false)" if plain else "words for true and false"
         if what:
             taken[name] = what
     return Filled(features, taken)

@@ -17,6 +17,7 @@ from tacit.method import _glm_steps as steps
 from tacit.method._glm_classes import against_first, by_level
 from tacit.method._glm_refusal import refusal
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
+from tacit.types import Relation
 
 if TYPE_CHECKING:
     from tacit.method.glm import PrivateGLM
@@ -119,6 +120,7 @@ def coefficients(
         tuple(method.design.spans[i] for i in columns) * m,
         levels,
         method.privacy is not None and method.privacy.repeated,
+        method.privacy is not None and method.privacy.relation is Relation.ADD_REMOVE,
     )
 
 

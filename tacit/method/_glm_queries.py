@@ -18,6 +18,13 @@ _RIDER = 0.03
 """Share of a sum for the mean square of residuals, and for the excess of clipped ones."""
 
 
+_WEIGHTS = (
+    "the weight of a record follows from that record and public numbers alone: it is not "
+    "normalised, raked or trimmed on the sample"
+)
+"""Otherwise one record moves what all others add."""
+
+
 def queries_of(method: PrivateGLM) -> tuple[BlockSum, ...]:
     """The query of each sum: a linear regression, and then the score of the model at a point.
 
@@ -32,7 +39,8 @@ def queries_of(method: PrivateGLM) -> tuple[BlockSum, ...]:
 
     def query(score: Block, riders: list[Block]) -> BlockSum:
         score = replace(score, share=1.0 - _RIDER * len(riders))
-        return BlockSum((score, *riders), _point, relation=relation)
+        assumed = (_WEIGHTS,) if weighted else ()
+        return BlockSum((score, *riders), _point, relation=relation, assumed=assumed)
 
     if family.classes:
         whole = ClassScore(rows.Classes(*parts), classes=method.outputs + 1, **bounds, **kept)

@@ -149,6 +149,7 @@ class CoefficientTable:
         levels: levels of the target, if each but the first has coefficients of its own, against the
             first; otherwise empty.
         repeated: whether a person may have several records, so that they are not independent.
+        declared: whether `records` is what was declared, because their number is private.
     """
 
     names: tuple[str, ...]
@@ -163,6 +164,7 @@ class CoefficientTable:
     spans: tuple[float, ...]
     levels: tuple[str, ...] = ()
     repeated: bool = False
+    declared: bool = False
     kind: ClassVar[str] = "coefficients"
 
     @property
@@ -314,11 +316,16 @@ class CoefficientTable:
             found["refused"] = self.refusal.to_dict()
         return found
 
+    @property
+    def counted(self) -> str:
+        """Number of records, and where it comes from if it is private."""
+        return f"about {self.records:,} (as declared)" if self.declared else f"{self.records:,}"
+
     def sentence(self) -> str:
         """What was fitted, and what the intervals cover."""
         fitted = (
             f"A {in_words(self.family)} model with {self.link} link and {len(self.names)} "
-            f"coefficients was fitted to {self.records:,} records, in the units of the data."
+            f"coefficients was fitted to {self.counted} records, in the units of the data."
         )
         if self.levels:
             fitted += f" Coefficients of a level are against {self.levels[0]!r}."

@@ -241,6 +241,7 @@ class FittedRegression:
             "checks": asdict(table.checks),
             # as files of earlier versions, where it says nothing
             **({"repeated": True} if table.repeated else {}),
+            **({"declared": True} if table.declared else {}),
             "refusal": None if table.refusal is None else asdict(table.refusal),
         }
         return json.dumps(document, indent=2, ensure_ascii=False)
@@ -269,6 +270,7 @@ class _File(BaseModel):
     privacy: list[list[float]]
     checks: dict[str, float]
     repeated: bool = False
+    declared: bool = False
     refusal: dict[str, str] | None
 
 
@@ -309,6 +311,7 @@ def load_regression(path: str | Path) -> FittedRegression:
             found.spans,
             found.levels,
             found.repeated,
+            found.declared,
         )
         loaded = FittedRegression(found.formula, table, schema, found.guarantee, found.date)
         columns = (loaded.design.names[-1], *loaded.design.names[:-1])

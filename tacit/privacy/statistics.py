@@ -67,6 +67,7 @@ class BlockSum(AbstractQuery):
         point: public point at which the records are asked, as a function of the method's state.
         relation: adjacency under which blocks have their shares. Under the other one the
             sensitivity is right, too, but the shares differ.
+        assumed: what the bounds assume about the records, in words.
 
     Raises:
         PrivacyError: no blocks, one of another kind, or shares that do not add up to 1.
@@ -84,6 +85,7 @@ class BlockSum(AbstractQuery):
     point: Callable[[Any], Any] = eqx.field(static=True, default=lambda state: None)
     relation: Relation = eqx.field(static=True, kw_only=True, default=Relation.REPLACE_ONE)
     rate: Share = eqx.field(static=True, kw_only=True, default=1.0)
+    assumed: tuple[str, ...] = eqx.field(static=True, kw_only=True, default=())
     oracle: Oracle = eqx.field(static=True, default=Oracle.ROWS, init=False)
     order: int = eqx.field(static=True, default=2, init=False)
 
@@ -112,6 +114,9 @@ class BlockSum(AbstractQuery):
                 "relation='metric' measures the distance between whole costs, and this is a sum "
                 "over records; use 'replace_one' or 'add_remove'"
             )
+
+    def assumes(self, relation: Relation) -> tuple[str, ...]:
+        return self.assumed
 
     def __call__(
         self, state: Any, objective: AbstractPrivate, context: Context, key: PRNGKeyArray

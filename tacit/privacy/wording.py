@@ -28,7 +28,7 @@ UNTUNED = "the hyper-parameters were not chosen on these data"
 ALONE = "nothing else about these data is released"
 """Assumed by every guarantee: other releases cost epsilon of their own, which adds up."""
 
-SEED = "the seed of the simulated noise stays secret"
+SEED = "the seed of the simulated noise stays secret and serves one run"
 """Assumed where noise is simulated: anyone who knows the seed can subtract the noise."""
 
 STANDING = (UNTUNED, ALONE, SEED)

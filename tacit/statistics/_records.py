@@ -85,7 +85,7 @@ def declared_records(
         intercept=False,
         missing=missing,
         decimal=decimal,
-        assumptions=chosen.assumptions,
+        assumptions=chosen.found.assumptions,
     )
     divided = by_column(prepare(frame, schema), sites)
     records = record_tables(divided.features, schema, names=divided.names, size=size)

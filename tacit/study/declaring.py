@@ -54,6 +54,10 @@ def rewrite(
         frame[name] = recoded(column, maps[name]) if name in maps else column
 
 
+_TRUTHS = ["false", "true"]
+"""Levels that declare a column of true and false."""
+
+
 def declared_by(
     frame: pd.DataFrame,
     bounds: Mapping[str, tuple[Any, Any]],
@@ -85,7 +89,7 @@ def declared_by(
         with _of_option("levels", name):
             if name in declared:
                 raise ConfigError(f"{name!r} has bounds as well; leave one of the two out")
-            declared[name] = Categorical(each)
+            declared[name] = Boolean() if list(each) == _TRUTHS else Categorical(each)
     return declared, formats
 
 

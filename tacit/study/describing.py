@@ -30,9 +30,11 @@ class Described(Fit):
 
     Attributes:
         left_out: columns that were not named and are not asked for.
+        chosen: whether the records decided on that.
     """
 
     left_out: tuple[str, ...] = ()
+    chosen: bool = False
 
 
 def describe_study(
@@ -105,7 +107,7 @@ def describe_study(
         f"title = {value_text(title)}",
         section_text("data", {"path": relative(data, folder), "missing": missing} | codes)
         + reading.lines()
-        + assumed_lines([*told, *chosen.assumptions]),
+        + assumed_lines([*told, *chosen.found.assumptions]),
         *(
             section_text(f"data.features.{key_of(name)}", feature_keys(feature))
             for name, feature in kinds.items()
@@ -121,4 +123,5 @@ def describe_study(
     repeated = [name for name in several_of_one(frame) if name not in (*kinds, site)]
     present = {} if site is None or sites else sites_in(frame, site)
     taken = chosen.found.taken
-    return Described(text, taken, told, tuple(repeated), present, chosen.left_out)
+    by_records = bool(chosen.found.told)
+    return Described(text, taken, told, tuple(repeated), present, chosen.left_out, by_records)

@@ -45,7 +45,7 @@ family = "binomial"
 epsilon = 2.0
 masks = true
 """
-DECLARED = ("--bounds", "age=20:80", "--levels", "sex=f,m")
+DECLARED = ("--bounds", "age=20:80", "--levels", "sex=f,m", "--levels", "ill=false,true")
 SEED = ("--seed", "0")
 
 
@@ -214,7 +214,8 @@ def test_what_is_not_declared_is_read_off_and_said(fitted: Path) -> None:
     assert "age" not in done.stderr
     guarantee = json.loads((fitted / "fit" / "guarantee.json").read_text())
     said = [each for each in guarantee["owners"][0]["assumptions"] if "read off" in each]
-    assert len(said) == 1 and "column sex" in said[0]
+    assert len(said) == 2 and "kind (true or false) of column ill" in said[0]
+    assert "column sex" in said[1]
     assert "read off the records" in (fitted / "fit" / "report.html").read_text()
     with pytest.warns(PrivacyLeakWarning, match="levels f, m of column sex"):
         found = tacit.glm(

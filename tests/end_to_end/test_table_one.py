@@ -121,7 +121,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-DECLARED = ("-b", "age=20:80", "-l", "sex=f,m", "-l", "arm=drug,placebo")
+DECLARED = ("-b", "age=20:80", "-l", "sex=f,m", "-l", "arm=drug,placebo", "-l", "ill=false,true")
 SEED = ("--seed", "0")
 GROUPED = ("--by", "arm", "--site", "site")
 

@@ -8,7 +8,14 @@ import jax
 import numpy as np
 import pytest
 
-from tacit._engine.keys import agent_secret, pair_secret, phase_keys, public_key, trial_key
+from tacit._engine.keys import (
+    agent_secret,
+    pair_secret,
+    phase_keys,
+    public_key,
+    seeded_key,
+    trial_key,
+)
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 
@@ -48,3 +55,12 @@ def test_public_and_pair_keys_mean_the_same_for_ever() -> None:
     pair = pair_secret(trial_key(2, 0), 1, 4)
     found = [int(jax.random.key_data(key)[0]) for key in (public_key(2), pair)]
     assert found == [829363300, 3556189024]
+
+
+@pytest.mark.parametrize("seed", [0, 5, 2**32, 2**62 + 5, 2**63 - 1])
+def test_all_bits_of_a_seed_count_in_both_precisions(seed: int) -> None:
+    with jax.enable_x64(True):
+        expected = jax.random.key_data(jax.random.key(seed))
+        found = jax.random.key_data(seeded_key(seed))
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(jax.random.key_data(seeded_key(seed)), expected)

@@ -3,7 +3,9 @@
 import pandas as pd
 import pytest
 
-from tacit.data.undeclared import filled
+from tacit.data.describable import describable
+from tacit.data.feature import Boolean, Numeric
+from tacit.data.undeclared import PrivacyLeakWarning, filled
 from tacit.errors import ProblemError
 
 
@@ -55,3 +57,21 @@ def test_one_value_gives_no_bounds() -> None:
 def test_few_values_of_a_count_are_numbers() -> None:
     counts = pd.DataFrame({"age": ["2", "3", "1,024", "2"]})
     refused(counts, "holds '1,024', and 3 of 4 values are numbers", target="age", family="poisson")
+
+
+def test_neighbours_with_other_columns_assume_the_same() -> None:
+    """One record decides whether a column is of one value, or of true and false."""
+    none = pd.DataFrame({"age": [*range(20, 60)], "hiv": [False] * 40})
+    one = none.assign(hiv=[True, *[False] * 39])
+    text = none.assign(hiv=["refused", *["false"] * 39])
+    found = [describable(each, None, None, None, {"age": Numeric(0, 99)}) for each in (none, one)]
+    assert [each.names for each in found] == [("age",), ("age", "hiv")]
+    shared = set.intersection(*(set(each.found.assumptions) for each in found))
+    assert len(shared) == 1 and next(iter(shared)).startswith("which columns are left out")
+    with pytest.warns(PrivacyLeakWarning, match="which columns are left out"):
+        found[0].found.warn("columns={}", stacklevel=1)
+    everything = {"age": Numeric(0, 99), "hiv": Boolean()}
+    assert describable(one, None, None, None, everything).found.assumptions == ()
+    for table in (none, text):
+        named = filled(table, {}, {"age": False, "hiv": True}, "gaussian")
+        assert any("of column hiv" in each for each in named.assumptions)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit.privacy.wording import SEED
 from tacit.study import Outcome, assemble, execute, read_study
 from tacit.study._output import Destination, write
 from tacit.study._output.files import jsonable
@@ -88,9 +89,7 @@ def test_no_covered_file_holds_the_seed_and_those_that_do_are_named(
     destination.prepare()
     write(outcome, destination, public=True)
     found = json.loads((destination.path / "guarantee.json").read_text())
-    assert any(
-        "the seed of the simulated noise stays secret" in e["assumptions"] for e in found["owners"]
-    )
+    assert any(SEED in each["assumptions"] for each in found["owners"])
     holding = {
         path.relative_to(destination.path).as_posix()
         for path in destination.path.rglob("*")
