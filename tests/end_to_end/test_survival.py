@@ -220,8 +220,17 @@ def test_mistakes_are_told_with_their_place(tmp_path: Path, old: str, new: str, 
 
 
 @pytest.mark.long
-def test_the_claim_survives_an_audit(tmp_path: Path) -> None:
-    found = told("audit", written(tmp_path), "--trials", "1000", "--output", tmp_path / "audit")
+@pytest.mark.parametrize(
+    "people",
+    [
+        "masks = true",
+        "masks = true\nrecords_per_person = 3",
+        "records_per_person = 2\nsites_per_person = 2",
+    ],
+)
+def test_the_claim_survives_an_audit(tmp_path: Path, people: str) -> None:
+    study = written(tmp_path, ("masks = true", people))
+    found = told("audit", study, "--trials", "1000", "--output", tmp_path / "audit")
     assert found["refuted"] is False
     # the worst case attains the claim: nothing but chance is between them
     assert 0.8 < found["lower_bound"] < 2.0
