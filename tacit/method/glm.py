@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, ArrayLike, Float
 
 from tacit import checks
 from tacit.data.cells import Column, Scale
@@ -203,7 +203,7 @@ class PrivateGLM(NewtonSums):
         """Coefficients, and two numbers that residuals are measured by."""
         return self.width + 2
 
-    def begun(self, first: Any, noise: Any) -> Any:
+    def begun(self, first: Array, noise: Array) -> Any:
         """A linear regression, through the link."""
         if self.family.classes:
             begun = classes.start(self, first, noise)
@@ -212,7 +212,7 @@ class PrivateGLM(NewtonSums):
         coefficients, by = steps.start(self.family, linear, reader.scale, reader.offset)
         return jnp.concatenate([coefficients, by])
 
-    def moved(self, state: Fit, total: Any, noise: Any) -> Any:
+    def moved(self, state: Fit, total: Array, noise: Array) -> Any:
         """A Newton step."""
         d, query, by = self.width, self.queries[-1], state.point[-2:]
         score, *riders = query.split(total)
@@ -230,7 +230,7 @@ class PrivateGLM(NewtonSums):
         )
         return jnp.concatenate([state.point[:-2] + step, now])
 
-    def linear_of(self, first: Any, noise: Any) -> steps.First:
+    def linear_of(self, first: ArrayLike, noise: Any) -> steps.First:
         """The first sum in its own units.
 
         Args:
@@ -246,7 +246,7 @@ class PrivateGLM(NewtonSums):
         noises = jnp.stack([jnp.asarray(each, score.dtype) for each in error])
         return steps.First(score[0], score[1 : d + 1], total, noises)
 
-    def gram_of(self, first: Any, noise: Any) -> Any:
+    def gram_of(self, first: ArrayLike, noise: Any) -> Any:
         """`sum u x x'` from the first sum, raised; arguments as for `linear_of`.
 
         With several classes once for every contrast, as blocks of a matrix of all coefficients.

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import tacit
 from tacit import data
+from tacit.cli import app
 from tacit.data.undeclared import PrivacyLeakWarning
 from tacit.deploy.operate.rehearse import perform, prepare
 from tacit.errors import ConfigError, ProblemError
@@ -108,11 +110,7 @@ def test_a_study_is_run_and_its_curves_are_written(tmp_path: Path) -> None:
         "years",
         "died",
         by="arm",
-        columns={
-            "years": data.Numeric(0, 10),
-            "died": data.Boolean(),
-            "arm": data.Categorical(["old", "new"]),
-        },
+        columns=DECLARED,
         intervals=20,
         site="clinic",
         sites=SITES,
@@ -125,6 +123,43 @@ def test_a_study_is_run_and_its_curves_are_written(tmp_path: Path) -> None:
     assert found._repr_html_() == found.to_html() and found.to_latex().startswith(r"\begin")
     figure: Any = found.plot()
     assert len(figure.data) == 8
+
+
+DECLARED: dict[str, data.Feature] = {
+    "years": data.Numeric(0, 10),
+    "died": data.Boolean(),
+    "arm": data.Categorical(["old", "new"]),
+}
+TYPED = {
+    "survival": ("years", "died", "--by", "arm", "--intervals", "20", "--until", "5"),
+    "cox": ("years", "died", "arm", "--edges", "2,5", "--limit", "1.5"),
+}
+
+
+@pytest.mark.parametrize("name", ["survival", pytest.param("cox", marks=pytest.mark.long)])
+def test_it_is_what_people_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    patients().to_csv("patients.csv", index=False)
+    asked = (name, "patients.csv", *TYPED[name], "--site", "clinic", "--sites", ",".join(SITES))
+    declared = ("-b", "years=0:10", "-l", "arm=old,new", "-e", "4", "--seed", "3")
+    document = told(*asked, *declared, "--records-per-person", "2", "--study", "mine.toml")
+    owner = document["guarantee"]["owners"][0]
+    assert (owner["unit"], owner["status"]) == ("person", "proved")
+    assert not any("read off" in each for each in owner["assumptions"])
+    # the same study from its file, and the same call from Python, give the same bits
+    told("run", "mine.toml", "-o", "again")
+    written = Path(f"{name}/{name}.csv").read_bytes()
+    assert Path(f"again/{name}.csv").read_bytes() == written
+    given: dict[str, Any] = {"columns": DECLARED, "site": "clinic", "sites": SITES, "epsilon": 4}
+    given |= {"seed": 3, "records_per_person": 2}
+    table = pd.read_csv("patients.csv")
+    found = (
+        tacit.survival(table, "years", "died", by="arm", intervals=20, until=5, **given)
+        if name == "survival"
+        else tacit.cox(table, "years", "died", ["arm"], edges=[2, 5], limit=1.5, **given)
+    )
+    assert found.to_frame().to_csv(index=False).encode() == written
+    assert found.to_html() == Path(f"{name}/{name}.html").read_text()
 
 
 @pytest.mark.filterwarnings("ignore::tacit.data.undeclared.PrivacyLeakWarning")
@@ -185,8 +220,17 @@ def test_mistakes_are_told_with_their_place(tmp_path: Path, old: str, new: str, 
 
 
 @pytest.mark.long
-def test_the_claim_survives_an_audit(tmp_path: Path) -> None:
-    found = told("audit", written(tmp_path), "--trials", "1000", "--output", tmp_path / "audit")
+@pytest.mark.parametrize(
+    "people",
+    [
+        "masks = true",
+        "masks = true\nrecords_per_person = 3",
+        "records_per_person = 2\nsites_per_person = 2",
+    ],
+)
+def test_the_claim_survives_an_audit(tmp_path: Path, people: str) -> None:
+    study = written(tmp_path, ("masks = true", people))
+    found = told("audit", study, "--trials", "1000", "--output", tmp_path / "audit")
     assert found["refuted"] is False
     # the worst case attains the claim: nothing but chance is between them
     assert 0.8 < found["lower_bound"] < 2.0
@@ -220,11 +264,21 @@ def test_real_processes_make_it(tmp_path: Path) -> None:
     assert all(member["noise"] == "secure" for member in found)
 
 
+REPEATED = ("masks = true", "masks = true\nrecords_per_person = 2")
+
+
 @pytest.mark.slow
 def test_sites_and_a_simulation_have_the_same_bits(tmp_path: Path) -> None:
     from tacit.testing import check_between_sites
 
-    check_between_sites(written(tmp_path))
+    check_between_sites(written(tmp_path, REPEATED))
+
+
+def test_people_at_several_sites_are_refused_between_sites(tmp_path: Path) -> None:
+    study = written(tmp_path, ("masks = true", "sites_per_person = 2"))
+    assert told("account", study)["guarantee"]["owners"][0]["sites_per_person"] == 2
+    done = CliRunner().invoke(app, ["rehearse", str(study)])
+    assert done.exit_code == 2 and "each site's ledger sees its own" in done.stderr
 
 
 COX = (
@@ -249,11 +303,7 @@ def test_a_cox_study_is_run_and_its_table_is_written(tmp_path: Path) -> None:
         "years",
         "died",
         ["arm"],
-        columns={
-            "years": data.Numeric(0, 10),
-            "died": data.Boolean(),
-            "arm": data.Categorical(["old", "new"]),
-        },
+        columns=DECLARED,
         pieces=3,
         site="clinic",
         sites=SITES,
@@ -275,4 +325,4 @@ def test_the_claim_of_a_cox_study_survives_an_audit(tmp_path: Path) -> None:
 def test_sites_and_a_simulation_fit_the_same_cox_model(tmp_path: Path) -> None:
     from tacit.testing import check_between_sites
 
-    check_between_sites(written(tmp_path, *COX))
+    check_between_sites(written(tmp_path, *COX, REPEATED))

@@ -14,7 +14,7 @@ from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
 import tacit
 from tacit import data, network, problem
-from tacit.errors import ConfigError, PrivacyError, ProblemError
+from tacit.errors import ConfigError, ProblemError
 from tacit.method import PrivateSurvival, Refused, SurvivalCurves
 from tacit.method._survival_curve import Cells, curve, median, restricted_mean
 from tacit.method._survival_test import log_rank
@@ -310,15 +310,6 @@ def test_a_time_starts_at_zero_or_later() -> None:
     method = PrivateSurvival(data.columns_of(changed)["years"], DIED)
     with pytest.raises(ProblemError, match="declared otherwise"):
         lived(method)
-
-
-def test_people_with_records_at_several_sites_are_refused_under_masks() -> None:
-    with pytest.raises(PrivacyError, match="does not go with masks"):
-        Privacy(clip=1.0, epsilon=1.0, masks=Masks(), sites_per_person=2)
-    alone = Privacy(clip=1.0, epsilon=1.0, records_per_person=2, sites_per_person=2)
-    noise = lived(PrivateSurvival(YEARS, DIED, privacy=alone)).answer.groups[0].cells.noise
-    one = lived(PrivateSurvival(YEARS, DIED, privacy=Privacy(clip=1.0, epsilon=1.0)))
-    assert noise > 1.9 * one.answer.groups[0].cells.noise
 
 
 def test_it_is_drawn() -> None:

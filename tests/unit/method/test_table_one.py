@@ -18,7 +18,7 @@ from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tacit.method import PrivateTableOne, Refused, TableOne
 from tacit.method._table_margins import consistent
 from tacit.method._table_tests import levels_differ, means_differ
-from tacit.privacy import Masks, Privacy
+from tacit.privacy import Privacy
 
 SITES = 3
 STAR = network.Coordinator(SITES)
@@ -375,18 +375,6 @@ def test_a_share_makes_a_column_more_precise() -> None:
     )
     assert even == pytest.approx([math.sqrt(2.0 * 5.0)] * 5)
     assert uneven == pytest.approx([math.sqrt(2.0 * 11.0 / each) for each in (4, 4, 1, 1, 1)])
-
-
-@pytest.mark.long
-def test_persons_with_records_at_several_sites_cost_more_noise_and_masks_refuse_them() -> None:
-    errors = []
-    for sites, records in ((1, 1), (2, 1), (2, 3)):
-        budget = Privacy(clip=1.0, epsilon=1.0, sites_per_person=sites, records_per_person=records)
-        answer = described(PrivateTableOne(COLUMNS, BY, privacy=budget)).answer
-        errors.append(number(answer, "records", "", "overall", "n").standard_error)
-    assert errors[1] > 1.2 * errors[0] and errors[2] == pytest.approx(3.0 * errors[1], rel=1e-6)
-    with pytest.raises(PrivacyError, match="does not go with masks"):
-        Privacy(clip=1.0, epsilon=1.0, sites_per_person=2, masks=Masks(1))
 
 
 def test_an_incomplete_record_is_in_no_column() -> None:
