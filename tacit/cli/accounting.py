@@ -52,7 +52,8 @@ def account(study: Path, rounds: int | None, *, json: bool) -> int:
                     "curve": [each._asdict() for each in found.curve()],
                     "weakest": found.guarantee.worst.owner,
                     "at_deltas": [each._asdict() for each in found.at_deltas()],
-                    "replacing": None if replaced is None else replaced._asdict(),
+                    # as documents of earlier versions, where it says nothing
+                    **({} if replaced is None else {"replacing": replaced._asdict()}),
                     "mean_noise": None if noise is None else asdict(noise),
                     "guarantee": found.guarantee.to_dict(),
                 }
