@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tacit.report.canvas import blank
 from tacit.report.data import Row
-from tacit.report.figures import BLUE, DASHES, GREEN, GREY, ORANGE, every, finish, plain
+from tacit.report.figures import BLUE, DASHES, GREEN, GREY, ORANGE, every, finish, plain, shortened
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -75,13 +75,17 @@ def survival(rows: Sequence[Row], time: str) -> go.Figure:
     finish(figure, height=300 + 24 * len(groups), legend=True)
     figure.update_layout(
         legend_traceorder="normal",
-        xaxis={"title": plain(time), "anchor": "y2"},
-        yaxis={"title": "survival", "domain": [low, 1.0], "range": [0.0, 1.02]},
+        # ticks where the numbers at risk stand
+        xaxis={"title": {"text": plain(time)}, "anchor": "y2", "tickvals": sorted(shown)},
+        yaxis={"title": {"text": "survival"}, "domain": [low, 1.0], "range": [0.0, 1.02]},
         yaxis2={
-            "title": "at risk",
+            "title": {"text": "at risk", "font": {"size": 13}, "standoff": 16},
             "domain": [0.0, low - 0.05],
             "range": [-0.6, len(groups) - 0.4],
-            "showticklabels": False,
+            "tickvals": list(range(len(groups))),
+            "ticktext": [plain(shortened(group, 16)) for group in reversed(groups)],
+            "tickfont": {"size": 12},
+            "automargin": True,
             "showgrid": False,
             "zeroline": False,
         },

@@ -207,7 +207,7 @@ def coefficients(rows: Sequence[Row]) -> go.Figure:
     figure.update_xaxes(zerolinewidth=1.5, title="coefficient")
     figure.update_yaxes(
         tickvals=levels,
-        ticktext=[plain(_shorten(str(row["feature"]), 22)) for row in shown],
+        ticktext=[plain(shortened(str(row["feature"]), 22)) for row in shown],
         showgrid=False,
         range=[-0.7, len(shown) - 0.3],
     )
@@ -252,9 +252,12 @@ def forest(rows: Sequence[Row], effect: str) -> go.Figure:
     ratio = effect.endswith("ratio")
     figure.add_vline(x=1.0 if ratio else 0.0, line={"color": GREY, "width": 1.5, "dash": "dot"})
     figure.update_xaxes(title=effect, type="log" if ratio else "linear", zeroline=False)
+    if ratio:
+        ends = [finite(row[end]) for row in rows for end in ("lower", "upper")]
+        figure.update_xaxes(**log_ticks([1.0, *(each for each in ends if each)]))
     figure.update_yaxes(
         tickvals=levels,
-        ticktext=[plain(_shorten(str(row["parameter"]), 22)) for row in rows],
+        ticktext=[plain(shortened(str(row["parameter"]), 22)) for row in rows],
         showgrid=False,
         range=[-0.7, len(rows) - 0.3],
     )
@@ -364,5 +367,6 @@ def _power(value: float) -> str:
     return f"{front}10<sup>{int(power)}</sup>"
 
 
-def _shorten(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
