@@ -8,6 +8,7 @@ are shown; a deployment has none of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -28,6 +29,9 @@ MEASURED = ("bounded", "consensus", "distance", "objective", "answers")
 
 ANSWERS = "answers"
 """The answers of all agents, which are measured where somebody asks for them."""
+
+_SHOWN = 10
+"""Rows of a history that a notebook shows, half of them from its end."""
 
 _SEES_OBJECTIVES = ("objective", "distance")
 """Measurements that see private objectives."""
@@ -112,6 +116,12 @@ class History:
     def __repr__(self) -> str:
         last, names = int(self.rounds[-1]), ", ".join(self.measured)
         return f"<History of {last} rounds, recorded {len(self.rounds)} times: {names}>"
+
+    def _repr_html_(self) -> str:
+        """The first and the last rows, at the end of a notebook cell."""
+        private = ", ".join(self.simulation_only)
+        said = f"<p>For simulations, and not private: {escape(private)}.</p>" if private else ""
+        return self.frame().to_html(index=False, max_rows=_SHOWN) + said
 
     def frame(self) -> pd.DataFrame:
         """One row per (recorded round, trial), as a frame; `epsilon` is the largest owner's."""
