@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tacit import checks
 from tacit.cli.console import emit, guarded, say, table
+from tacit.errors import ConfigError
 from tacit.study._described.catalogue import METHODS
 from tacit.study._described.cost import cost_example
 from tacit.study._described.describe import document, parameter
@@ -15,6 +17,9 @@ from tacit.study.parts import FAMILIES, Family, Part, foreign, method, published
 
 _OF_OTHERS = ("name", "distribution", "version", "target")
 _ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
+_NEAR = 0.8
+"""Similarity from which on a part is meant by a name."""
+
 _PROTECTION = {"required": "yes", "optional": "with [privacy]", "none": "no"}
 
 
@@ -68,6 +73,7 @@ def show_method(name: str, *, json: bool) -> int:
         family = None if name in METHODS else next((f for f in FAMILIES[1:] if f.has(name)), None)
         if part is None and family is not None:
             return _show_own(family, name, json=json)
+        _check_parts(name)
         entry = method(name)
         found = document(entry)
         if part is not None:
@@ -81,6 +87,14 @@ def show_method(name: str, *, json: bool) -> int:
         return 0
 
     return guarded(command, as_json=json)
+
+
+def _check_parts(name: str) -> None:
+    """Say which graph, loss or other part is meant where that is closer than any method."""
+    parts = [each for family in FAMILIES[1:] for each in family.own_names()]
+    near = checks.close(name, parts, _NEAR)
+    if near and not checks.close(name, METHODS, _NEAR):
+        raise ConfigError(f"{name!r} is unknown; did you mean {near[0]!r}?")
 
 
 def _of(part: Part) -> dict[str, str]:
