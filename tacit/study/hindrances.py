@@ -14,13 +14,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit.data.schema import Altered
+from tacit.method._functional_query import WeightedCoefficients
 from tacit.privacy.guarantee import Status
 from tacit.privacy.sensitivity import ClippedGradient
 from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.task import Task
 from tacit.study.run import Outcome
 
 CLIPPED = 0.1
-"""Smallest share of shortened gradients that is told."""
+"""Smallest share of shortened gradients, or of coefficients, that is told."""
 
 LOST = 0.5
 """Largest share of the objective's best decrease that may be lost again by the end."""
@@ -45,16 +47,37 @@ def hindrances(outcome: Outcome) -> list[str]:
 
 
 def clipped_share(outcome: Outcome) -> float | None:
-    """Share of the records whose gradients the clip shortens at the sites' answers.
+    """Share of the records of which the clip shortens gradients or coefficients.
 
-    Those of the first trial. `None` without a `ClippedGradient`: clips of differences, of updates
-    and in whitened coordinates are not counted.
+    Gradients are those at the sites' answers in the first trial; the coefficients of functional
+    perturbation depend on no answer. `None` for other queries: clips of differences, of updates and
+    in whitened coordinates are not counted.
     """
+    queries = [phase.query for phase in outcome.assembled.method.phases()]
+    for query in queries:
+        if isinstance(query, ClippedGradient):
+            return _of_gradients(outcome, query)
+        if isinstance(query, WeightedCoefficients):
+            return _of_coefficients(outcome.assembled.problem, query)
+    return None
+
+
+def _of_coefficients(task: Task, query: WeightedCoefficients) -> float:
+    agents = np.arange(task.agents)
+    clips = np.broadcast_to(np.asarray(query.clip, dtype=float), (task.agents,))
+
+    def longer(objective: Any, agent: Any, clip: Any) -> Any:
+        return jnp.sum((query.lengths(objective, agent) > clip) & objective.present)
+
+    with jax.enable_x64(True):
+        counts = eqx.filter_vmap(longer)(task.objectives, agents, clips)
+        return float(np.sum(np.asarray(counts)) / np.sum(np.asarray(task.counts)))
+
+
+def _of_gradients(outcome: Outcome, query: ClippedGradient) -> float | None:
     task = outcome.assembled.problem
     objectives: Any = task.objectives
-    queries = [phase.query for phase in outcome.assembled.method.phases()]
-    query = next((each for each in queries if isinstance(each, ClippedGradient)), None)
-    if query is None or not isinstance(objectives, EmpiricalRisk):
+    if not isinstance(objectives, EmpiricalRisk):
         return None
     order = query.clip_norm
 
@@ -72,6 +95,13 @@ def _clip(outcome: Outcome) -> str:
     share = clipped_share(outcome)
     if share is None or share < CLIPPED:
         return ""
+    queries = [phase.query for phase in outcome.assembled.method.phases()]
+    if any(isinstance(each, WeightedCoefficients) for each in queries):
+        return (
+            f"The clip shortens the coefficients of {share:.0%} of the records, so that another "
+            "cost is minimised: raise clip, which takes more noise (method.record_ball gives the "
+            "smallest one that shortens none), or scale the columns down."
+        )
     return (
         f"At the answer, the clip shortens the gradients of {share:.0%} of the records: raise "
         "clip, which takes more noise, or scale the columns down."
