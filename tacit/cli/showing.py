@@ -13,6 +13,7 @@ from tacit.study._described.describe import document, parameter
 from tacit.study._described.traits import HEADINGS, OWN_MASKS, TABLES
 from tacit.study._grammar.arguments import arguments, summary
 from tacit.study._output.files import jsonable
+from tacit.study._sections.network import SECTIONS, PeerSection
 from tacit.study.parts import FAMILIES, Family, Part, foreign, method, published
 
 _OF_OTHERS = ("name", "distribution", "version", "target")
@@ -73,6 +74,8 @@ def show_method(name: str, *, json: bool) -> int:
         family = None if name in METHODS else next((f for f in FAMILIES[1:] if f.has(name)), None)
         if part is None and family is not None:
             return _show_own(family, name, json=json)
+        if part is None and name in SECTIONS:
+            return _show_section(name, json=json)
         _check_parts(name)
         entry = method(name)
         found = document(entry)
@@ -92,6 +95,7 @@ def show_method(name: str, *, json: bool) -> int:
 def _check_parts(name: str) -> None:
     """Say which graph, loss or other part is meant where that is closer than any method."""
     parts = [each for family in FAMILIES[1:] for each in family.own_names()]
+    parts += SECTIONS
     near = checks.close(name, parts, _NEAR)
     if near and not checks.close(name, METHODS, _NEAR):
         raise ConfigError(f"{name!r} is unknown; did you mean {near[0]!r}?")
@@ -140,6 +144,41 @@ def _show_own(family: Family, name: str, *, json: bool) -> int:
     say(f'{family.word.capitalize()} of a study: {family.at[-1]} = "{name}" in [{table}].')
     if found["parameters"]:
         _print_keys(found)
+    return 0
+
+
+def _show_section(name: str, *, json: bool) -> int:
+    """A network that is no graph of the registry: edges, a sequence or a coordinator."""
+    section = SECTIONS[name]
+    fields = {
+        key: field
+        for key, field in section.model_fields.items()
+        if key != "graph" and key not in PeerSection.model_fields
+    }
+    keys = [
+        {
+            "name": key,
+            "required": field.is_required(),
+            "default": None if field.is_required() else field.default,
+            "meaning": field.description,
+        }
+        for key, field in fields.items()
+    ]
+    words = (section.__doc__ or "").splitlines()[0]
+    found = {
+        "format": "tacit-part-1",
+        "family": "graph",
+        "name": name,
+        "summary": words,
+        "parameters": keys,
+    }
+    if json:
+        emit(jsonable(found))
+        return 0
+    say(f"{name}")
+    say(words)
+    say(f'Graph of a study: graph = "{name}" in [network].')
+    _print_keys(found)
     return 0
 
 

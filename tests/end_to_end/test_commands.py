@@ -169,6 +169,9 @@ def test_graphs_and_losses_are_described_too() -> None:
         assert done.exit_code == 2 and f"did you mean '{meant}'?" in done.stderr
     assert "rows" in invoke("describe", "grid") and 'graph = "grid"' in invoke("describe", "grid")
     assert "threshold" in invoke("describe", "huber")
+    coordinator = json.loads(invoke("describe", "coordinator", "--json"))
+    assert [each["name"] for each in coordinator["parameters"]] == ["probability", "dropout"]
+    assert "edges" in invoke("describe", "edges") and "repeat" in invoke("describe", "sequence")
 
 
 @pytest.mark.slow
