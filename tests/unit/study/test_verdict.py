@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -29,6 +30,8 @@ from tacit.study import Outcome, assemble, demo, execute, read_study
 from tacit.study._output.words import findings
 from tacit.study.hindrances import FOLLOWED, clipped_share, hindrances
 from tacit.study.verdict import judged
+from tacit.sweep import Grid, plan
+from tacit.sweep.chunk import chunk
 from tests.end_to_end.study import STUDY, changed, visits, write
 
 REFUSED = Refused("too few records", "twice as many would do")
@@ -120,6 +123,16 @@ def test_a_clip_that_shortens_coefficients_is_told(outcome: Outcome) -> None:
     assert share is not None and share > 0.1 and none == 0.0
     assert f"The clip shortens the coefficients of {share:.0%} of the records" in said
     assert "coefficients" not in silent
+
+
+def test_a_sweep_counts_what_a_run_counts(tmp_path: Path) -> None:
+    text = changed("clip = 1.0", "clip = 0.2", STUDY)
+    source = read_study(write(tmp_path, text))
+    cell = plan(source, Grid(1)).cells[0]
+    found = chunk(dict(cell.study), 1, 0, 1, data=str(tmp_path / "visits.csv"))
+    assert found["shortened"][0] == "gradients"
+    assert found["shortened"][1] == pytest.approx(clipped_share(execute(assemble(source))))
+    assert chunk(dict(cell.study), 1, 1, 1, data=str(tmp_path / "visits.csv"))["shortened"] is None
 
 
 def test_shortened_coefficients_are_counted_by_the_query_itself() -> None:
