@@ -37,17 +37,18 @@ def shortened(
     objectives: Any = task.objectives
     for query in (phase.query for phase in method.phases()):
         if isinstance(query, ClippedGradient) and isinstance(objectives, EmpiricalRisk):
-            what, order = "gradients", query.clip_norm
-            counted = _gradients, (objectives, answers, _each(query.clip, task), order)
-        elif isinstance(query, WeightedCoefficients):
-            what = "coefficients"
-            counted = _coefficients, (objectives, query, _each(query.clip, task))
-        else:
-            continue
-        with jax.enable_x64(True):
-            function, given = counted
-            return what, float(np.sum(function(*given)) / np.sum(np.asarray(task.counts)))
+            with jax.enable_x64(True):
+                each = _gradients(objectives, answers, _each(query.clip, task), query.clip_norm)
+            return "gradients", _share(each, task)
+        if isinstance(query, WeightedCoefficients):
+            with jax.enable_x64(True):
+                each = _coefficients(objectives, query, _each(query.clip, task))
+            return "coefficients", _share(each, task)
     return None
+
+
+def _share(counts: Int[Array, " agents"], task: Task) -> float:
+    return float(np.sum(np.asarray(counts)) / np.sum(np.asarray(task.counts)))
 
 
 def _each(clip: Any, task: Task) -> Float[np.ndarray, " agents"]:
