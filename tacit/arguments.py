@@ -126,7 +126,7 @@ def _check_names(
 ) -> None:
     """Refuse a call without an argument that it needs, or with one that nothing takes."""
     taken, needed, any_name = _parameters(target)
-    unknown = [name for name in named if not any_name and name not in taken]
+    unknown = [] if any_name else [name for name in named if name not in taken]
     if unknown:
         meant = close(unknown[0], [name for name in taken if name not in named])
         hint = f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(taken)}"
@@ -169,7 +169,9 @@ def _parameters(
     )
     by_name = (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
     any_name = any(each.kind is kinds.VAR_KEYWORD for each in found)
-    return tuple(each.name for each in found if each.kind in by_name), needed, any_name
+    names = [each.name for each in found if each.kind in by_name]
+    own = names[:1] in (["self"], ["cls"])  # of a method, whose object is no argument of a call
+    return tuple(names[own:]), needed, any_name
 
 
 def _elsewhere(value: Any, hints: Mapping[str, Any], others: Sequence[str]) -> str:
@@ -327,7 +329,7 @@ def _array(value: Any, hint: Any) -> str | None:
 def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> None:
     """Check the arguments of a class and its subclasses before any converter sees them."""
     before: Any = kind.__new__
-    calls = (vars(meta).get("__call__") for meta in type(kind).__mro__)
+    calls = (vars(meta).get("__call__") for meta in inspect.getmro(type(kind)))
     makers = {call.__code__ for call in calls if isinstance(call, types.FunctionType)}
 
     def new(cls: Any, *given: Any, **named: Any) -> Any:

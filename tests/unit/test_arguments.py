@@ -171,6 +171,7 @@ def test_a_missing_argument_of_anything_public_is_told() -> None:
         (Privacy, {"clip": 1.0, "epsilonn": 1.0}, "argument 'epsilonn'; did you mean 'epsilon'"),
         (DPSG, {"step": 0.1, "of": 3}, "DPSG has no argument 'of'; there are step, decay"),
         (privacy.GaussianRelease, {"noise": 1.0}, "GaussianRelease has no argument 'noise'"),
+        (network.Graph.from_edges, {"agents": 3, "links": []}, "'links'; there are agents, edges"),
         (network.ring, {}, r"ring needs agents; give agents=... \(a whole number\)$"),
     ],
 )
