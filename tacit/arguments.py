@@ -17,6 +17,7 @@ import dataclasses
 import functools
 import inspect
 import math
+import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,12 +27,15 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
-from tacit.checks import numeric, shown
+from tacit.checks import close, numeric, shown
 from tacit.errors import TacitError
 from tacit.ranges import Numbers, Range, traced
 
 T = TypeVar("T", bound=Callable[..., Any])
 C = TypeVar("C")
+
+_NOTHING = object()
+"""Fits nothing that is asked for."""
 
 
 def checked(error: type[TacitError], own: str = "") -> Callable[[T], T]:
@@ -58,6 +62,7 @@ def checked(error: type[TacitError], own: str = "") -> Callable[[T], T]:
             given = tuple(map(_plain, given, [*hints.values(), *given]))
             named = {name: _plain(value, hints.get(name)) for name, value in named.items()}
             check(target, given, named, error, left)
+            _check_names(target, given, named, error)
             return target(*given, **named)
 
         _mark(call)
@@ -111,6 +116,62 @@ def check(
             raise error(f"{name} is {shown(value)}; {asked}")
         others = [each for each in hints if each not in values]
         raise error(f"{name}={shown(value)} must be {asked}{_elsewhere(value, hints, others)}")
+
+
+def _check_names(
+    target: Callable[..., Any],
+    given: Sequence[Any],
+    named: Mapping[str, Any],
+    error: type[TacitError],
+) -> None:
+    """Refuse a call without an argument that it needs, or with one that nothing takes."""
+    taken, needed, any_name = _parameters(target)
+    unknown = [] if any_name else [name for name in named if name not in taken]
+    if unknown:
+        meant = close(unknown[0], [name for name in taken if name not in named])
+        hint = f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(taken)}"
+        raise error(f"{target.__name__} has no argument {unknown[0]!r}; {hint}")
+    missing = [name for place, name in needed if name not in named and not 0 <= place < len(given)]
+    if missing:
+        hints = _hints(target)
+        words = [_example(name, wanted(_NOTHING, hints.get(name, Any))) for name in missing]
+        raise error(f"{target.__name__} needs {', '.join(missing)}; give {', '.join(words)}")
+
+
+def _example(name: str, asked: str | None) -> str:
+    """How an argument is written."""
+    if asked is None:
+        return f"{name}=..."
+    if asked.startswith("write ") and " or " not in asked:
+        return f"{name}={asked.removeprefix('write ')}"
+    return f"{name}=... ({asked.removeprefix('give ')})"
+
+
+@functools.cache
+def _parameters(
+    target: Callable[..., Any],
+) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...], bool]:
+    """Names that a call may have; places (-1: by name only) and names of those that it needs.
+
+    The last says whether it takes names of any kind.
+    """
+    made: Any = target.__init__ if isinstance(target, type) else target
+    try:
+        found = list(inspect.signature(made).parameters.values())[isinstance(target, type) :]
+    except (TypeError, ValueError):  # not written in Python
+        return (), (), True
+    kinds = inspect.Parameter
+    several = (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)
+    needed = tuple(
+        (-1 if each.kind is kinds.KEYWORD_ONLY else place, each.name)
+        for place, each in enumerate(found)
+        if each.default is kinds.empty and each.kind not in several
+    )
+    by_name = (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
+    any_name = any(each.kind is kinds.VAR_KEYWORD for each in found)
+    names = [each.name for each in found if each.kind in by_name]
+    own = names[:1] in (["self"], ["cls"])  # of a method, whose object is no argument of a call
+    return tuple(names[own:]), needed, any_name
 
 
 def _elsewhere(value: Any, hints: Mapping[str, Any], others: Sequence[str]) -> str:
@@ -233,7 +294,8 @@ def _asked(kind: type) -> str:
         return f"one of {', '.join(str(each) for each in kind)}"
     if inspect.isabstract(kind):
         known = [each.__name__ for each in _concrete(kind)]
-        return f"give one of {', '.join(known[:6])}" if known else f"give an {kind.__name__}"
+        more = ", ..." if known[6:] else ""
+        return f"give one of {', '.join(known[:6])}{more}" if known else f"give an {kind.__name__}"
     return f"write {kind.__name__}(...)"
 
 
@@ -267,9 +329,14 @@ def _array(value: Any, hint: Any) -> str | None:
 def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> None:
     """Check the arguments of a class and its subclasses before any converter sees them."""
     before: Any = kind.__new__
+    calls = (vars(meta).get("__call__") for meta in inspect.getmro(type(kind)))
+    makers = {call.__code__ for call in calls if isinstance(call, types.FunctionType)}
 
     def new(cls: Any, *given: Any, **named: Any) -> Any:
         check(cls, given, named, error, own)
+        # without arguments, `__new__` is also what a copy or an unpickled object begins with
+        if given or named or sys._getframe(1).f_code in makers:
+            _check_names(cls, given, named, error)
         return before(cls) if before is object.__new__ else before(cls, *given, **named)
 
     # set by name: type checkers know no such attribute of functions, and do not allow assignment
@@ -277,6 +344,16 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
     setattr(new, "__signature__", inspect.signature(kind.__init__))  # noqa: B010
     setattr(kind, "__new__", new)  # noqa: B010
     _mark(new)
+    if not makers and kind.__init__ is not object.__init__:
+        made: Any = kind.__init__
+
+        @functools.wraps(made)
+        def init(self: Any, *given: Any, **named: Any) -> None:
+            if not (given or named) and type(self).__init__ is init:  # else `new` has checked
+                _check_names(type(self), given, named, error)
+            made(self, *given, **named)
+
+        setattr(kind, "__init__", init)  # noqa: B010
 
 
 def _mark(function: Callable[..., Any]) -> None:

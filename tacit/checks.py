@@ -6,7 +6,9 @@ they may hold private values.
 
 from __future__ import annotations
 
+import difflib
 import numbers
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,6 +35,30 @@ def shown(value: Any) -> str:
         return f"an array of shape {tuple(value.shape)}"
     name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def close(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    """The known name that is meant, if one is close; empty if none.
+
+    The same letters in another writing come first: a class for its key, capitals, `_` for `-`.
+
+    Args:
+        name: name as it was given.
+        known: names that exist.
+        cutoff: similarity that is close enough, from 0 to 1.
+
+    Example:
+        >>> close("DPSG", ["dpsg", "dgd"]), close("ErdosRenyi", ["erdos_renyi"]), close("x", ["y"])
+        (['dpsg'], ['erdos_renyi'], [])
+    """
+    names = {each.casefold(): each for each in known}
+    same = [each for each in names.values() if _letters(each) == _letters(name) != ""]
+    found = difflib.get_close_matches(name.casefold(), names, 1, cutoff)
+    return same[:1] or [names[each] for each in found]
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def instance(name: str, value: object, kind: type[T], remedy: str, error: type[TacitError]) -> T:

@@ -1,8 +1,10 @@
-"""Making untrusted text harmless, for a terminal, for a spreadsheet and for LaTeX."""
+"""Making untrusted text harmless, for a terminal, a spreadsheet, LaTeX and a notebook."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -69,3 +71,42 @@ def latex(text: str) -> str:
         objective\_gap at 5\%
     """
     return "".join(_LATEX.get(character, character) for character in text)
+
+
+def named(names: Sequence[object], most: int = 6) -> str:
+    """How many there are, and the names of the first ones.
+
+    Example:
+        >>> named(["North", "South"]), named(range(100), most=3)
+        ('2: North, South', '100: 0, 1, 2, ...')
+    """
+    more = ", ..." if len(names) > most else ""
+    return f"{len(names):,}: {', '.join(map(str, names[:most]))}{more}"
+
+
+def html_table(rows: Sequence[Sequence[object]], headings: Sequence[str] = ()) -> str:
+    """Cells as a table for a notebook, in which no text is markup, in the style of a data frame.
+
+    Args:
+        rows: the cells; without headings the first one of a row is its heading.
+        headings: column headings.
+
+    Example:
+        >>> html_table([("Agents", "<9>")]).splitlines()[2]
+        '<tr><th>Agents</th><td>&lt;9&gt;</td></tr>'
+    """
+    lines = ['<table border="1" class="dataframe">']
+    if headings:
+        lines += ["<thead>", _cells(headings, "th", len(headings)), "</thead>"]
+    first = 0 if headings else 1
+    lines += ["<tbody>", *(_cells(row, "th", first) for row in rows), "</tbody>", "</table>"]
+    return "\n".join(lines)
+
+
+def _cells(row: Sequence[object], heading: str, first: int) -> str:
+    """A row whose first cells are headings."""
+    tags = [heading if place < first else "td" for place in range(len(row))]
+    cells = (
+        f"<{tag}>{escape(visible(str(cell)))}</{tag}>" for tag, cell in zip(tags, row, strict=True)
+    )
+    return f"<tr>{''.join(cells)}</tr>"

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from tacit._engine.keys import PhaseKeys, agent_secret
 from tacit._engine.measures import measure
+from tacit._engine.mistakes import check_kept
 from tacit._engine.mixing import Delivery, Links, arrange, client_inbox, peer_inboxes, server_inbox
 from tacit._engine.plan import Plan, phases_of
 from tacit._engine.shared_noise import Place, masks_of_all, weighted_masks
@@ -148,10 +149,12 @@ class Simulator:
                 # a phase that is not run is not computed, and asks nothing private
                 states = jax.lax.cond(
                     runs,
-                    lambda s, i=index, p=phase: self.steps(s, i, p, round, links),
+                    lambda s, i=index, p=phase: self._kept(s, self.steps(s, i, p, round, links), p),
                     lambda s: s,
                     states,
                 )
+        if not once:
+            check_kept(plan.method, [phase for _, phase in phases], before, states)
         if self.fixed is None:
             # an agent that sleeps through a round keeps its state; so does a server without
             # messages
@@ -171,9 +174,14 @@ class Simulator:
         return jax.lax.fori_loop(
             0,
             phase.repeat,
-            lambda step, s: self.phase(s, index, phase, round, step, links),
+            lambda step, s: self._kept(s, self.phase(s, index, phase, round, step, links), phase),
             states,
         )
+
+    def _kept(self, before: States, after: States, phase: Phase) -> States:
+        """The states after a phase that a loop or a branch goes on with."""
+        check_kept(self.plan.method, [phase], before, after)
+        return after
 
     def shared(self, phase: Phase, place: Place, weights: Array | None = None) -> Any:
         """What the noise of pairs adds to every agent's release; `None` if no pairs share any.

@@ -8,6 +8,7 @@ are shown; a deployment has none of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from tacit._engine.mistakes import told
 from tacit.types import Role
 
 if TYPE_CHECKING:
@@ -29,16 +31,20 @@ MEASURED = ("bounded", "consensus", "distance", "objective", "answers")
 ANSWERS = "answers"
 """The answers of all agents, which are measured where somebody asks for them."""
 
+_SHOWN = 10
+"""Rows of a history that a notebook shows, half of them from its end."""
+
 _SEES_OBJECTIVES = ("objective", "distance")
 """Measurements that see private objectives."""
 
 
 def solutions(plan: Any, states: Any) -> Float[Array, "agents p"]:
     """Every agent's current answer; with a coordinator, the one that it holds for all."""
-    if Role.SERVER in states:
-        answer = plan.method.solution(states[Role.SERVER])
-        return jnp.broadcast_to(answer, (plan.agents, *answer.shape))
-    return jax.vmap(plan.method.solution)(states[plan.sender_role])
+    with told(plan.method.solution):
+        if Role.SERVER in states:
+            answer = plan.method.solution(states[Role.SERVER])
+            return jnp.broadcast_to(answer, (plan.agents, *answer.shape))
+        return jax.vmap(plan.method.solution)(states[plan.sender_role])
 
 
 def within(plan: Any, answers: Float[Array, "*agents p"]) -> Bool[Array, ""]:
@@ -112,6 +118,12 @@ class History:
     def __repr__(self) -> str:
         last, names = int(self.rounds[-1]), ", ".join(self.measured)
         return f"<History of {last} rounds, recorded {len(self.rounds)} times: {names}>"
+
+    def _repr_html_(self) -> str:
+        """The first and the last rows, at the end of a notebook cell."""
+        private = ", ".join(self.simulation_only)
+        said = f"<p>For simulations, and not private: {escape(private)}.</p>" if private else ""
+        return self.frame().to_html(index=False, max_rows=_SHOWN) + said
 
     def frame(self) -> pd.DataFrame:
         """One row per (recorded round, trial), as a frame; `epsilon` is the largest owner's."""

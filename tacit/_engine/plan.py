@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from tacit._engine.mistakes import told
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork, Mixing
 from tacit.types import AbstractPrivate, Index, PublicPart, Role, State
@@ -83,9 +84,10 @@ class Plan(eqx.Module):
         """Every role's state before round 0, owners stacked."""
         role = self.sender_role
         init = self.method.init
-        states = {role: jax.vmap(lambda degree: init(role, self.x0, degree))(self.degrees)}
-        if self.network.coordinated:
-            states[Role.SERVER] = init(Role.SERVER, self.x0, jnp.asarray(self.agents))
+        with told(init):
+            states = {role: jax.vmap(lambda degree: init(role, self.x0, degree))(self.degrees)}
+            if self.network.coordinated:
+                states[Role.SERVER] = init(Role.SERVER, self.x0, jnp.asarray(self.agents))
         return states
 
     def mixing(self, round: Index) -> Mixing:

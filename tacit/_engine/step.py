@@ -11,6 +11,7 @@ from typing import Any
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from tacit._engine.keys import PhaseKeys, phase_keys
+from tacit._engine.mistakes import pair, told
 from tacit.method.phase import Phase
 from tacit.ranges import Numbers
 from tacit.types import AbstractPrivate, Context, Inbox, Index, PublicPart, State
@@ -71,15 +72,18 @@ def send(
         The new state, the payload, and the release (`None` without a query).
     """
     if phase.query is None or phase.release is None:
-        state, payload = phase.message(state, None, context)
-        return state, payload, None
+        with told(phase.message, phase):
+            made = phase.message(state, None, context)
+        return *pair(made, phase), None
     if replay is not None:
         released = replay
     else:
         answer = ask(phase, state, objective, context, keys, scale)
         shared = None if mask is None else phase.hides.share(mask, context.agents)
         released = phase.release.mechanism.add(answer, scale, keys.noise, shared)
-    after, payload = phase.message(state, released, context)
+    with told(phase.message, phase):
+        made = phase.message(state, released, context)
+    after, payload = pair(made, phase)
     altered, kept = payload is not released, after is not state
     phase.hides.check_message(phase.name, altered=altered, kept=kept)
     return after, payload, released
@@ -108,11 +112,13 @@ def ask(
     if objective is None:
         raise TypeError(f"phase {phase.name!r} asks a private objective, but a server has none")
     shown = phase.release.mechanism.shown(objective, scale, keys.objective)
-    return phase.query(state, shown, context, keys.sample)
+    with told(phase.query, phase):
+        return phase.query(state, shown, context, keys.sample)
 
 
 def receive(phase: Phase, state: State, inbox: Inbox, context: Context) -> Any:
     """Update the receiver's state from its inbox: post-processing of what was released."""
     if phase.update is None:
         return state
-    return phase.update(state, inbox, context)
+    with told(phase.update, phase):
+        return phase.update(state, inbox, context)

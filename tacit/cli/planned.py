@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from tacit import checks
 from tacit.cli.accounting import FORMAT, show_curve, show_deltas
 from tacit.cli.console import emit, guarded, say
 from tacit.errors import ConfigError
@@ -145,6 +145,6 @@ def one_of(option: str, value: str, known: Collection[str]) -> str:
     """
     if value in known:
         return value
-    close = difflib.get_close_matches(value.replace("_", "-"), known, 1)
+    close = checks.close(value, known)
     hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(known)}"
     raise ConfigError(f"{option}={value!r} is unknown; {hint}")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from tacit import checks
 from tacit.cli.console import emit, guarded, say, table
+from tacit.errors import ConfigError
 from tacit.study._described.catalogue import METHODS
 from tacit.study._described.cost import cost_example
 from tacit.study._described.describe import document, parameter
 from tacit.study._described.traits import HEADINGS, OWN_MASKS, TABLES
 from tacit.study._grammar.arguments import arguments, summary
 from tacit.study._output.files import jsonable
+from tacit.study._sections.network import SECTIONS, PeerSection
 from tacit.study.parts import FAMILIES, Family, Part, foreign, method, published
 
 _OF_OTHERS = ("name", "distribution", "version", "target")
 _ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
+_NEAR = 0.8
+"""Similarity from which on a part is meant by a name."""
+
 _PROTECTION = {"required": "yes", "optional": "with [privacy]", "none": "no"}
 
 
@@ -68,6 +74,9 @@ def show_method(name: str, *, json: bool) -> int:
         family = None if name in METHODS else next((f for f in FAMILIES[1:] if f.has(name)), None)
         if part is None and family is not None:
             return _show_own(family, name, json=json)
+        if part is None and name in SECTIONS:
+            return _show_section(name, json=json)
+        _check_parts(name)
         entry = method(name)
         found = document(entry)
         if part is not None:
@@ -81,6 +90,15 @@ def show_method(name: str, *, json: bool) -> int:
         return 0
 
     return guarded(command, as_json=json)
+
+
+def _check_parts(name: str) -> None:
+    """Say which graph, loss or other part is meant where that is closer than any method."""
+    parts = [each for family in FAMILIES[1:] for each in family.own_names()]
+    parts += SECTIONS
+    near = checks.close(name, parts, _NEAR)
+    if near and not checks.close(name, METHODS, _NEAR):
+        raise ConfigError(f"{name!r} is unknown; did you mean {near[0]!r}?")
 
 
 def _of(part: Part) -> dict[str, str]:
@@ -126,6 +144,41 @@ def _show_own(family: Family, name: str, *, json: bool) -> int:
     say(f'{family.word.capitalize()} of a study: {family.at[-1]} = "{name}" in [{table}].')
     if found["parameters"]:
         _print_keys(found)
+    return 0
+
+
+def _show_section(name: str, *, json: bool) -> int:
+    """A network that is no graph of the registry: edges, a sequence or a coordinator."""
+    section = SECTIONS[name]
+    fields = {
+        key: field
+        for key, field in section.model_fields.items()
+        if key != "graph" and key not in PeerSection.model_fields
+    }
+    keys = [
+        {
+            "name": key,
+            "required": field.is_required(),
+            "default": None if field.is_required() else field.default,
+            "meaning": field.description,
+        }
+        for key, field in fields.items()
+    ]
+    words = (section.__doc__ or "").splitlines()[0]
+    found = {
+        "format": "tacit-part-1",
+        "family": "graph",
+        "name": name,
+        "summary": words,
+        "parameters": keys,
+    }
+    if json:
+        emit(jsonable(found))
+        return 0
+    say(f"{name}")
+    say(words)
+    say(f'Graph of a study: graph = "{name}" in [network].')
+    _print_keys(found)
     return 0
 
 

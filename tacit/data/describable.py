@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from tacit import checks
 from tacit.data.columns import column_of
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.guessing import MANY, guess_kinds, identifiers, kind_of
@@ -114,7 +114,7 @@ def _check_there(name: str, frame: pd.DataFrame) -> None:
     present = [str(each) for each in frame.columns]
     if name in present:
         return
-    close = get_close_matches(name, present, 1, 0.5)
+    close = checks.close(name, present, 0.5)
     hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
     raise ProblemError(f"{name!r} is not a column of the data; {hint}")
 

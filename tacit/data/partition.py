@@ -7,7 +7,6 @@ that changes must not move others. Proof: docs/proofs/division.md.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from tacit import checks
 from tacit.arguments import checked
 from tacit.data.rules import Names, level_key
 from tacit.data.schema import Prepared
@@ -114,7 +114,7 @@ def by_column(prepared: Prepared, sites: Names | None = None) -> Sites:
             raise ProblemError(f"site {name!r} is named twice in sites={chosen}")
     unknown = [str(name) for name in present if name not in chosen]
     if unknown:
-        close = difflib.get_close_matches(unknown[0], chosen, 1)
+        close = checks.close(unknown[0], chosen)
         hint = f" (is it {close[0]!r}? In a study: map in [partition])" if close else ""
         raise ProblemError(
             f"records belong to site {unknown[0]!r}, which is not among sites={chosen}{hint}: add "

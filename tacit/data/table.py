@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from dataclasses import replace
 from typing import TypeAlias
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Shaped
 
+from tacit import checks
 from tacit.arguments import checked
 from tacit.data.columns import (
     Frame,
@@ -159,7 +159,7 @@ def check_columns(frame: Frame, schema: Schema) -> None:
     present = [str(name) for name in frame.columns]
     for name in wanted:
         if name not in frame.columns:
-            close = difflib.get_close_matches(name, present, 1)
+            close = checks.close(name, present)
             hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
             raise ProblemError(f"the table has no column {name!r}; {hint}")
 

@@ -181,10 +181,8 @@ def column_named(frame: pd.DataFrame, name: str, who: str = "the model names") -
         ProblemError: a column that the table does not have; the message names one that is close.
     """
     if name not in frame.columns:
-        from difflib import get_close_matches
-
         present = [str(each) for each in frame.columns]
-        close = get_close_matches(name, present, 1, 0.5)
+        close = checks.close(name, present, 0.5)
         hint = f"it has {', '.join(present[:12])}"
         if close:
             hint = f"did you mean {close[0]!r}?"

@@ -6,7 +6,6 @@ sites there are, and the loss. No record is read.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 from collections.abc import Mapping
@@ -69,7 +68,7 @@ def entry_of(name: str) -> Entry:
         ConfigError: no method has it.
     """
     if name not in METHODS:
-        close = difflib.get_close_matches(name, METHODS, 1)
+        close = checks.close(name, METHODS)
         hint = f"did you mean {close[0]!r}?" if close else "`tacit methods` lists them"
         raise ConfigError(f"method={name!r} is not a method of tacit; {hint}")
     return METHODS[name]

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from tacit.clipping import clipped
+from tacit.clipping import clipped, row_norms
 from tacit.method.functional_basis import AbstractBasis
 from tacit.privacy.query import AbstractQuery, PerAgent, Sums, own, own_public
 from tacit.privacy.query import per_agent as one_or_each
 from tacit.ranges import Numbers
-from tacit.types import AbstractObjective, Context, Oracle, PublicContext, Relation, State
+from tacit.types import AbstractObjective, Context, Index, Oracle, PublicContext, Relation, State
 
 _ROOM = 1.0 + 1e-5
 """For weights in float32."""
@@ -48,14 +48,25 @@ class WeightedCoefficients(AbstractQuery):
     def __call__(
         self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " m"]:
-        values = jax.vmap(objective.losses)(jnp.asarray(self.basis.points))
-        weights = self.basis.weights(own(self.p, context.agent))[1:]
-        weighted = self.basis.project(values)[1:].T * weights
-        centre = 0.0 if self.centre is None else jnp.asarray(self.centre) * weights
-        inside = centre + clipped(weighted - centre, own(self.clip, context.agent), 1)
+        away, centre = self._from_centre(objective, context.agent)
+        inside = centre + clipped(away, own(self.clip, context.agent), 1)
         if self.centre is not None:  # else padding is 0 as it is
             inside = jnp.where(objective.present[:, None], inside, 0.0)
         return jnp.sum(inside, axis=0) / objective.normaliser
+
+    def lengths(self, objective: AbstractObjective, agent: Index) -> Float[Array, " n"]:
+        """What the clip is held against, of every record: private, for simulations only."""
+        return row_norms(self._from_centre(objective, agent)[0], 1)
+
+    def _from_centre(
+        self, objective: AbstractObjective, agent: Index
+    ) -> tuple[Float[Array, "n m"], Numbers]:
+        """Weighted coefficients of every record from the weighted centre, and that centre."""
+        values = jax.vmap(objective.losses)(jnp.asarray(self.basis.points))
+        weights = self.basis.weights(own(self.p, agent))[1:]
+        weighted = self.basis.project(values)[1:].T * weights
+        centre = 0.0 if self.centre is None else jnp.asarray(self.centre) * weights
+        return weighted - centre, centre
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         if relation is Relation.METRIC:

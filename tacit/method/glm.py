@@ -63,6 +63,8 @@ def _family(value: Any) -> Family:
         return value
     if not isinstance(value, str) or value not in FAMILIES:
         meant = _ALIASES.get(str(value).lower())
+        if meant is None and isinstance(value, str):
+            meant = next(iter(checks.close(value, FAMILIES)), None)
         raise ConfigError(
             f"family={checks.shown(value)} must be one of {', '.join(map(repr, FAMILIES))}"
             + ("" if meant is None else f"; did you mean {meant!r}?")

@@ -12,6 +12,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
 from tacit.arguments import checked, remedy
 from tacit.errors import NetworkError
+from tacit.escape import html_table, named
 
 
 class Mixing(eqx.Module):
@@ -63,9 +64,30 @@ class AbstractNetwork(eqx.Module):
     connectivity: eqx.AbstractVar[str]
 
     def __repr__(self) -> str:
-        kind = "" if self.kind.replace(" ", "") == type(self).__name__.lower() else f", {self.kind}"
-        links = "" if self.coordinated else f", {np.shape(self.receivers)[0]} links"
-        return f"<{type(self).__name__} of {self.agents} agents{links}{kind}>"
+        kind = f", {self.kind}" if self._own_kind() else ""
+        edges = "" if self.coordinated else f", {self._edges()}"
+        return f"<{type(self).__name__} of {self.agents} agents{edges}{kind}>"
+
+    def _own_kind(self) -> bool:
+        """Whether the kind says more than the name of the class."""
+        return self.kind.replace(" ", "") != type(self).__name__.lower()
+
+    def _edges(self) -> str:
+        """The number of edges: each is two links, unless the graph is directed."""
+        links = np.shape(self.receivers)[0]
+        return f"{links:,} directed edges" if self.directed else f"{links // 2:,} edges"
+
+    def _repr_html_(self) -> str:
+        """What the network is, at the end of a notebook cell."""
+        kind = f", {self.kind}" if self._own_kind() else ""
+        rows = [("Network", type(self).__name__ + kind), ("Agents", named(self.names))]
+        if not self.coordinated:
+            degrees = sorted({int(each) for each in self.degrees})
+            span = f"{degrees[0]} to {degrees[-1]}" if len(degrees) > 1 else str(degrees[0])
+            number, what = self._edges().split(" ", 1)
+            rows += [(what.capitalize(), number), ("Neighbours of an agent", span)]
+        rows.append(("Connectivity", self.connectivity))
+        return html_table(rows)
 
     @abc.abstractmethod
     def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
+from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.papers.gratton2020.paper import PAPER as GRATTON2020
@@ -57,6 +57,6 @@ def find(name: str) -> Target:
 
 
 def _unknown(kind: str, name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
+    close = checks.close(name, known)
     hint = f"did you mean {close[0]!r}?" if close else "`tacit reproduce --list` names all"
     return f"there is no {kind} {name!r}; {hint}"

@@ -146,6 +146,9 @@ class Guarantee:
     def __repr__(self) -> str:
         return f"<Guarantee of {self.owner}: {wording.brief(self)}>"
 
+    def _repr_html_(self) -> str:
+        return wording.html([self], self.sentence())
+
     @property
     def certificate(self) -> bool:
         """Whether these outputs may be published under the guarantee: proved, with secure noise."""
@@ -259,6 +262,11 @@ class Guarantees(Sequence[Guarantee]):
 
     def __repr__(self) -> str:
         return f"<Guarantees of {len(self)} owners: {self.brief()}>"
+
+    def _repr_html_(self) -> str:
+        each = f"each of the {len(self):,} agents" if self.equal and len(self) > 1 else ""
+        said = self.sentence() if self.equal else f"The weakest: {self.worst.sentence()}"
+        return wording.html(self.owners, said, each)
 
     def brief(self) -> str:
         """The weakest guarantee in a few words, and whose it is if they differ."""

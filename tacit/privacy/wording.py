@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
+from tacit.escape import html_table, visible
 from tacit.kinds import Relation, Unit
 from tacit.privacy import caution
 from tacit.privacy.digits import rounded_down, rounded_up
@@ -78,6 +80,33 @@ def brief(g: Guarantee) -> str:
     numbers = f"({rounded_up(g.epsilon)}, {rounded_up(g.delta)})-DP per {g.unit.value}"
     adjacency = g.relation.value.replace("_", "-")
     return f"{numbers}, {adjacency}, {_STATUS[g.status.value]}, {g.noise.value} noise"
+
+
+def html(owners: Sequence[Guarantee], said: str, subject: str = "") -> str:
+    """Guarantees for a notebook: the numbers of each owner as a table, and all conditions.
+
+    Args:
+        owners: the guarantees.
+        said: the sentence to print below.
+        subject: whose data all of them protect, if they are equal: one row is enough then.
+    """
+    headings = ("Owner", "Epsilon", "Delta", "Protects", "Adjacency", "Status", "Noise")
+    shown = owners[:1] if subject else owners[:_LISTED]
+    rows = [
+        (
+            subject or g.owner,
+            rounded_up(g.epsilon),
+            rounded_up(g.delta),
+            g.unit.value,
+            g.relation.value.replace("_", "-"),
+            _STATUS[g.status.value],
+            g.noise.value,
+        )
+        for g in shown
+    ]
+    more = 0 if subject else len(owners) - _LISTED
+    rest = f"<p>and {more:,} more owners</p>" if more > 0 else ""
+    return f"{html_table(rows, headings)}{rest}<p>{escape(visible(said))}</p>"
 
 
 def differing(owners: Sequence[Guarantee], worst: Guarantee) -> str:

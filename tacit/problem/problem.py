@@ -16,6 +16,7 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from tacit import checks
 from tacit.arguments import checked, remedy
 from tacit.errors import ProblemError
+from tacit.escape import html_table, named
 from tacit.problem.boxes import computed
 from tacit.problem.callback import host_errors
 from tacit.problem.constraint import FREE, AbstractConstraint
@@ -67,6 +68,20 @@ class Problem(eqx.Module):
         return (
             f"<Problem of {agents} agents, {len(self.parameter_names)} parameters: "
             f"{', '.join([of, *terms])}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What is declared of the problem, at the end of a notebook cell; no number of records."""
+        cost, loss = type(self.objectives).__name__, getattr(self.objectives, "loss", None)
+        return html_table(
+            [
+                ("Agents", named(self.names)),
+                ("Parameters", named(self.parameter_names)),
+                ("Cost", cost if loss is None else f"{cost}, {type(loss).__name__}"),
+                ("One summand", self.unit.value),
+                ("Regulariser", type(self.regulariser).__name__),
+                ("Constraint", type(self.constraint).__name__),
+            ]
         )
 
     def __check_init__(self) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.study.run import Assembled
@@ -61,6 +61,6 @@ def _owner(names: Sequence[str], owner: str | None) -> int:
         return 0
     if owner in names:
         return list(names).index(owner)
-    close = difflib.get_close_matches(owner, names, 1)
+    close = checks.close(owner, names)
     hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names[:8])}"
     raise ConfigError(f"owner {owner!r} is not one of the {len(names)} owners; {hint}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit import checks
 from tacit.data.cells import Column, columns_of
 from tacit.data.cells import chosen as declared_column
 from tacit.data.formula import parse_formula
@@ -324,7 +324,7 @@ def _by_site(key: str, value: Any, names: Sequence[str]) -> Any:
     if isinstance(value, Mapping):
         for name in value:
             if name not in names:
-                close = difflib.get_close_matches(name, names, 1)
+                close = checks.close(name, names)
                 hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names)}"
                 raise PrivacyError(
                     f"{key}={dict(value)!r} names {name!r}, which is not a site; {hint}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.study.draft_text import OPEN, study_text
@@ -115,12 +116,10 @@ def draft(
 
 
 def _column(name: str | None, frame: Any, option: str, data: Path) -> str | None:
-    import difflib
-
     if name is None or name in frame.columns:
         return name
     present = [str(column) for column in frame.columns]
-    close = difflib.get_close_matches(name, present, 1)
+    close = checks.close(name, present)
     hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
     raise ConfigError(f"{option}={name!r} is not a column of {data}; {hint}")
 

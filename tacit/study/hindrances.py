@@ -6,21 +6,12 @@ its own with `tacit check`.
 
 from __future__ import annotations
 
-from typing import Any
-
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from tacit.data.schema import Altered
 from tacit.privacy.guarantee import Status
-from tacit.privacy.sensitivity import ClippedGradient
-from tacit.problem.erm import EmpiricalRisk
 from tacit.study.run import Outcome
-
-CLIPPED = 0.1
-"""Smallest share of shortened gradients that is told."""
+from tacit.study.shortened import TOLD, shortened
 
 LOST = 0.5
 """Largest share of the objective's best decrease that may be lost again by the end."""
@@ -45,33 +36,29 @@ def hindrances(outcome: Outcome) -> list[str]:
 
 
 def clipped_share(outcome: Outcome) -> float | None:
-    """Share of the records whose gradients the clip shortens at the sites' answers.
+    """Share of the records of which the clip shortens gradients or coefficients; see `shortened`.
 
-    Those of the first trial. `None` without a `ClippedGradient`: clips of differences, of updates
-    and in whitened coordinates are not counted.
+    Gradients are those at the sites' answers in the first trial.
     """
-    task = outcome.assembled.problem
-    objectives: Any = task.objectives
-    queries = [phase.query for phase in outcome.assembled.method.phases()]
-    query = next((each for each in queries if isinstance(each, ClippedGradient)), None)
-    if query is None or not isinstance(objectives, EmpiricalRisk):
-        return None
-    order = query.clip_norm
+    found = _shortened(outcome)
+    return None if found is None else found[1]
 
-    def longer(objective: EmpiricalRisk, x: Any, clip: Any) -> Any:
-        clip = jnp.minimum(clip, objective.gradient_bound(order))
-        return jnp.sum(objective.gradient_norms(x, order) > clip)
 
-    clips = np.broadcast_to(np.asarray(query.clip, dtype=float), (task.agents,))
-    with jax.enable_x64(True):
-        counts = eqx.filter_vmap(longer)(objectives, outcome.result.solutions[0], clips)
-        return float(np.sum(np.asarray(counts)) / np.sum(np.asarray(task.counts)))
+def _shortened(outcome: Outcome) -> tuple[str, float] | None:
+    ready = outcome.assembled
+    return shortened(ready.problem, ready.method, outcome.result.solutions[0])
 
 
 def _clip(outcome: Outcome) -> str:
-    share = clipped_share(outcome)
-    if share is None or share < CLIPPED:
+    what, share = _shortened(outcome) or ("", 0.0)
+    if share < TOLD:
         return ""
+    if what == "coefficients":
+        return (
+            f"The clip shortens the coefficients of {share:.0%} of the records, so that another "
+            "cost is minimised: raise clip, which takes more noise (method.record_ball gives the "
+            "smallest one that shortens none), or scale the columns down."
+        )
     return (
         f"At the answer, the clip shortens the gradients of {share:.0%} of the records: raise "
         "clip, which takes more noise, or scale the columns down."

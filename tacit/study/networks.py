@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tacit import checks
 from tacit.errors import NetworkError
 from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, ExactSum, Graph
 from tacit.network.library import networkx_for
@@ -98,7 +98,7 @@ def _ends(edge: Sequence[int | str], names: Sequence[str]) -> tuple[int, int]:
     for end in edge:
         if isinstance(end, str):
             if end not in names:
-                close = difflib.get_close_matches(end, names, 1)
+                close = checks.close(end, names)
                 hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names)}"
                 raise NetworkError(
                     f"the edge {list(edge)} names {end!r}, which is not a site; {hint}"

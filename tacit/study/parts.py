@@ -15,7 +15,6 @@ declared by tacit in the same way: no other part of tacit knows them.
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
@@ -24,6 +23,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from tacit import checks
 from tacit.errors import ConfigError
 from tacit.study._grammar.arguments import Argument, arguments
 from tacit.study.code import digest_of, imported
@@ -71,6 +71,10 @@ class Family:
     def has(self, name: str) -> bool:
         """Whether one of tacit's own parts has this name."""
         return name in resolve_name(self.names)
+
+    def own_names(self) -> tuple[str, ...]:
+        """The names of tacit's own parts."""
+        return tuple(resolve_name(self.names))
 
     def own(self, name: str) -> Any:
         """The class or function of one of tacit's own parts."""
@@ -382,8 +386,10 @@ def method(name: str) -> Entry:
     published()  # reports missing ones caused by stale metadata
     known = [*METHODS, *others]
     # a family of methods before a name that is spelt alike: another paper's method
-    close = [each for each in known if each.startswith(f"{name}-") and "published" not in each]
-    close = close or difflib.get_close_matches(name, known, 1)
+    close = [
+        each for each in known if each.startswith(f"{name.casefold()}-") and "published" not in each
+    ]
+    close = close or checks.close(name, known)
     hint = f"there are {', '.join(known)}"
     if close:
         hint = f"did you mean {' or '.join(map(repr, close))}?"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from tacit import checks
 from tacit.errors import ConfigError
 from tacit.study.model import Study
 from tacit.sweep.sections import SECTIONS, shown
@@ -83,7 +83,7 @@ def check_cases(
             if key in fixed:
                 raise ConfigError(f"{where} cannot be varied: {fixed[key]}; leave it out")
             if section not in Study.model_fields:
-                close = difflib.get_close_matches(section, [*Study.model_fields, "name"], 1)
+                close = checks.close(section, [*Study.model_fields, "name"])
                 hint = f"did you mean {close[0]!r}?" if close else "write it as section.key"
                 raise ConfigError(f"{where}: a study has no section {section!r}; {hint}")
             if key == section and section not in SECTIONS:

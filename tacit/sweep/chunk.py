@@ -29,6 +29,7 @@ from tacit.problem.scores import base_scores, scores, share_kept
 from tacit.study.parts import installed
 from tacit.study.read import check_document
 from tacit.study.run import Assembled, assemble, targets
+from tacit.study.shortened import shortened
 
 
 def chunk(
@@ -56,7 +57,8 @@ def chunk(
 
     Returns:
         `finished`: for every run, whether it stayed finite; `measured`: name to one number per run,
-        taken at the end, from the last finite state of a run that diverged.
+        taken at the end, from the last finite state of a run that diverged; `shortened`: what the
+        clip shortens in the first trial of the cell, and of which share of the records.
     """
     ready = _cell(json.dumps(study), data, labels)
     cell, reference = ready.assembled, ready.reference
@@ -71,6 +73,7 @@ def chunk(
     held = cell.held_out
     finished: list[bool] = []
     measured: dict[str, list[float]] = {}
+    cut: tuple[str, float] | None = None
     with cell.source.blamed(), jax.enable_x64(settings.precision == "float64"):
         agreed = contract(
             cell.problem,
@@ -88,6 +91,8 @@ def chunk(
             found = simulate(
                 plan, roots, rounds=settings.rounds, record=[settings.rounds], exact=settings.exact
             )
+            if first == batch == 0:
+                cut = shortened(cell.problem, cell.method, found.answers[0])
             finished += (found.diverged < 0).tolist()
             last = {name: values[-1].tolist() for name, values in found.measured.items()}
             if reference is not None and "objective" in last:
@@ -100,7 +105,7 @@ def chunk(
                     last["kept"] = [ready.kept(row["loss"]) for row in rows]
             for name, values in last.items():
                 measured.setdefault(name, []).extend(values)
-    return {"finished": finished, "measured": measured}
+    return {"finished": finished, "measured": measured, "shortened": cut}
 
 
 @dataclass(frozen=True, eq=False)

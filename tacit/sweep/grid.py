@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.ranges import Count
@@ -214,7 +214,7 @@ def _check_values(key: str, values: Sequence[Any]) -> None:
 
 def _close(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, 1)
+    close = checks.close(name, names)
     return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names)}"
 
 

@@ -40,16 +40,20 @@ class Runs:
         finished: whether each run stayed finite, shape `(seeds,)`.
         measured: name to one number per run at its end, each of shape `(seeds,)`. Computed from
             private records without noise: for simulations only.
+        shortened: what the clip shortens in the first run, and of which share of the records, if
+            that was counted. For simulations only, too.
     """
 
     cell: Cell
     finished: Bool[np.ndarray, " seeds"]
     measured: Mapping[str, Float[np.ndarray, " seeds"]]
+    shortened: tuple[str, float] | None = None
 
     @classmethod
     def of(cls, cell: Cell, answers: Sequence[Answer], seeds: int) -> Runs:
         """From the answers of a cell's chunks, in order; the last one may hold surplus runs."""
         finished = np.concatenate([answer["finished"] for answer in answers])[:seeds]
+        cut = answers[0].get("shortened")  # which answers of version 0.1.0 do not have
         return cls(
             cell,
             finished.astype(bool),
@@ -59,6 +63,7 @@ class Runs:
                 ].astype(float)
                 for name in answers[0]["measured"]
             },
+            None if cut is None else (cut[0], cut[1]),
         )
 
     def mean(self, measure: str) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
+from tacit.study.shortened import TOLD
 from tacit.sweep.cases import NAME
 from tacit.sweep.cells import Plan
 from tacit.sweep.sections import shown
@@ -63,6 +64,7 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     bare = sorted({c.settings["method"] for c in plan.cells if c.worst.status is Status.NONE})
     if bare:
         said.append(f"{', '.join(bare)}: no privacy; for comparison only.")
+    said += _shortened(found)
     gone = sum(int((~runs.finished).sum()) for runs in found)
     if gone:
         said.append(
@@ -70,6 +72,21 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
             "their cells look better than they are."
         )
     return said
+
+
+def _shortened(found: Sequence[Runs]) -> list[str]:
+    """Where clips shorten much, and most: one sentence at most."""
+    cut = [(runs.shortened[1], runs) for runs in found if runs.shortened is not None]
+    told = [(share, runs) for share, runs in cut if share >= TOLD]
+    if not told:
+        return []
+    share, runs = max(told, key=lambda each: each[0])
+    what = "" if runs.shortened is None else runs.shortened[0]
+    return [
+        f"In {len(told):,} of {len(found):,} cells the clip shortens gradients or coefficients of "
+        f"{TOLD:.0%} of the records or more; most, the {what} of {share:.0%}, with "
+        f"{label(runs)}. There, raise clip, which takes more noise, or scale the columns down."
+    ]
 
 
 def _together(plan: Plan) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.study._grammar import toml
@@ -37,7 +37,7 @@ def read_grid(path: str | Path) -> Grid:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the file") from error
     for key in document:
         if key not in _KEYS:
-            close = difflib.get_close_matches(key, _KEYS, 1)
+            close = checks.close(key, _KEYS)
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(_KEYS)}"
             raise ConfigError(f"{path.name}: a grid has no key {key!r}; {hint}")
     seeds, methods = document.get("seeds"), document.get("methods", [])

@@ -9,6 +9,7 @@ import citations
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
 SHOWN = "| where | printed | what holds | checked |"
+GLANCE = "| no. | theorem or claim | paper, section, equation | about | verdict | use instead |"
 MISPRINTS = "| where | printed | meant | shown |"
 PLACE = re.compile(
     r"section|eq|theorem|proposition|lemma|corollary|remark|appendix|algorithm|definition|abstract|A\.\d"
@@ -52,6 +53,57 @@ def places(where: str) -> list[tuple[str, str]]:
         if token["equation"]:
             found.append((key, f"eq ({token['equation']})"))
     return found
+
+
+def test_the_first_table_has_every_claim_and_its_paper() -> None:
+    """Numbers, places and papers of the rows below; short cells."""
+    glance, below = rows(GLANCE), rows()
+    assert [cells[0] for cells in glance] == [str(1 + row) for row in range(len(below))]
+    for (number, claim, where, about, verdict, instead), cells in zip(glance, below, strict=True):
+        assert cells[0].startswith(f"**{number}** "), number
+        assert about in ("privacy", "accuracy", "algorithm")
+        assert verdict in ("false", "false, by audit", "inconsistent", "open", "holds"), number
+        assert PLACE.search(where) and instead, number
+        plain = [re.sub(r"\$[^$]*\$", "x", cell) for cell in (claim, where, instead)]
+        assert max(len(cell.split()) for cell in plain) <= 20, number
+        if "the same" not in cells[0]:  # as the row before
+            papers = re.findall(r"\b[A-Z]\d\d\b", where)
+            assert set(papers) <= set(re.findall(r"\b[A-Z]\d\d\b", cells[0])), number
+
+
+def test_the_number_of_claims_is_said_alike_everywhere() -> None:
+    glance = rows(GLANCE)
+    false = [cells for cells in glance if cells[4].startswith("false")]
+    private = sum(cells[3] == "privacy" for cells in false)
+    papers = len({key for cells in glance for key in re.findall(r"\b[A-Z]\d\d\b", cells[2])})
+    words = {6: "six"}[papers]
+    flat = {
+        name: " ".join((ROOT / name).read_text("utf-8").split())
+        for name in ("README.md", "docs/errata.md", "docs/tutorials/researcher.md")
+    }
+    claims = f"{len(glance)} claims"
+    assert (
+        f"{claims} in {words} papers; {len(false)} are false, {private} of them about privacy"
+        in (flat["docs/errata.md"])
+    )
+    assert (
+        f"{len(false)} claims of {words} papers do not hold, {private} of them about privacy"
+        in (flat["README.md"])
+    )
+    assert f"{claims} of {words} papers" in flat["docs/tutorials/researcher.md"]
+    assert (
+        f"{len(false)} are false, {private} of them about privacy"
+        in (flat["docs/tutorials/researcher.md"])
+    )
+
+
+def test_no_sentence_is_longer_than_forty_words() -> None:
+    text = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)
+    text = re.sub(r"\$[^$]*\$|`[^`]*`", "x", text)
+    blocks = (each.replace("\n", " ") for each in re.split(r"\n\n|\n(?=[*#|])|\|", text))
+    sentences = [each for block in blocks for each in re.split(r"(?<=[.!?])\s", block)]
+    assert len(sentences) > 500
+    assert [each for each in sentences if len(each.split()) > 40] == []
 
 
 def known() -> Counter[str]:
@@ -100,7 +152,7 @@ def written(name: str) -> bool:
 
 
 def test_everything_of_tacit_that_is_named_exists() -> None:
-    named = re.findall(r"\{py:(?:func|class|mod)\}`([\w.]+)`", PAGE)
+    named = re.findall(r"\{py:(?:func|class|mod)\}`~?([\w.]+)`", PAGE)
     assert len(named) > 10
     assert [name for name in named if not written(name)] == []
     assert not written("tacit.papers.huang2015.bounds.no_such_bound")
@@ -109,15 +161,18 @@ def test_everything_of_tacit_that_is_named_exists() -> None:
 def test_every_place_of_a_row_is_in_its_paper() -> None:
     papers = {paper.key: paper.contents for paper in citations.papers().values() if paper.key}
     checked = 0
-    for cells in rows() + rows(MISPRINTS):
-        for key, place in places(cells[0]):
+    named_at = [cells[0] for cells in rows() + rows(MISPRINTS)] + [
+        cells[2] for cells in rows(GLANCE)
+    ]
+    for where in named_at:
+        for key, place in places(where):
             if key not in papers:
                 continue  # a paper whose text was not at hand, or the row before
             contents = papers[key]
             there = {listed for section in contents.values() for listed in section}
             # section IV has IV-A in it, section 3 has 3.1
             named = any(re.match(rf"{re.escape(place)}(?![\w])", section) for section in contents)
-            assert place in there or named, (cells[0], key, place)
+            assert place in there or named, (where, key, place)
             checked += 1
     assert checked > 150
 

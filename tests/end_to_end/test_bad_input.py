@@ -59,6 +59,8 @@ STUDIES = {
     "wrong type": ("step = 0.5", "step = 'a'", "step =", "'a' must be a number"),
     "unknown loss": ('"logistic"', '"logistik"', "logistik", "did you mean 'logistic'?"),
     "unknown method": ('"dpsg"', '"dpsgd"', "dpsgd", "did you mean 'dpsg'?"),
+    "method in capitals": ('"dpsg"', '"DPSG"', "DPSG", "did you mean 'dpsg'?"),
+    "class of a graph": ('"ring"', '"ErdosRenyi"', "ErdosRenyi", "did you mean 'erdos_renyi'?"),
     "unknown graph": ('"ring"', '"rings"', "rings", "did you mean 'ring'?"),
     "unknown option": (
         "drop_first = true",

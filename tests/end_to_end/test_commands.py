@@ -164,8 +164,14 @@ def test_an_unknown_method_is_not_described() -> None:
 
 
 def test_graphs_and_losses_are_described_too() -> None:
+    for given, meant in (("Ring", "ring"), ("ErdosRenyi", "erdos_renyi"), ("DPSG", "dpsg")):
+        done = RUN.invoke(app, ["describe", given])
+        assert done.exit_code == 2 and f"did you mean '{meant}'?" in done.stderr
     assert "rows" in invoke("describe", "grid") and 'graph = "grid"' in invoke("describe", "grid")
     assert "threshold" in invoke("describe", "huber")
+    coordinator = json.loads(invoke("describe", "coordinator", "--json"))
+    assert [each["name"] for each in coordinator["parameters"]] == ["probability", "dropout"]
+    assert "edges" in invoke("describe", "edges") and "repeat" in invoke("describe", "sequence")
 
 
 @pytest.mark.slow

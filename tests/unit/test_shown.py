@@ -45,8 +45,44 @@ def test_what_is_not_proved_says_so_in_a_line() -> None:
 
 def test_tasks_and_networks_are_a_line() -> None:
     assert repr(task()).startswith("<Problem of 3 agents, 2 parameters: EmpiricalRisk")
-    assert repr(network.ring(5)) == "<Graph of 5 agents, 10 links, ring>"
+    assert repr(network.ring(5)) == "<Graph of 5 agents, 5 edges, ring>"
     assert repr(network.Coordinator(4)) == "<Coordinator of 4 agents>"
+
+
+def test_notebooks_show_tables() -> None:
+    for net, said in (
+        (network.ring(9), "Edges</th><td>9"),
+        (network.Coordinator(2), "Coordinator"),
+    ):
+        shown = net._repr_html_()
+        assert shown.startswith("<table") and f"{said}<" in shown
+    directed = network.Graph.from_edges(3, [(0, 1), (1, 2), (2, 0)], directed=True)
+    assert "Directed edges</th><td>3<" in directed._repr_html_() and "3 directed edges" in repr(
+        directed
+    )
+    assert "<td>1 to 3</td>" in network.star(4)._repr_html_()
+    names = ["<b>North", "South", "East\x1b"]
+    hostile = problem.empirical_risk(RECORDS, [np.ones(40)] * 3, problem.Logistic(), names=names)
+    shown = hostile._repr_html_()
+    assert "3: &lt;b&gt;North, South, East\\x1b" in shown and "Logistic" in shown
+    assert "40" not in shown  # the numbers of records may be private
+    method = tacit.DPSG(step=0.1, privacy=tacit.Privacy(clip=1.0, epsilon=1.0))
+    found = tacit.run(hostile, network.ring(3), method, rounds=20, seed=0)
+    every, one = found.guarantee._repr_html_(), found.guarantee[0]._repr_html_()
+    assert "<td>each of the 3 agents</td><td>1</td><td>1e-6</td>" in every
+    assert "<td>&lt;b&gt;North</td>" in one and "Assumed: " in one
+    history = found.history._repr_html_()
+    assert "not private: objective." in history
+    assert "consensus" not in history.split("not private")[1]
+    assert "<td>20</td>" in history and "<td>...</td>" in history and history.count("<tr") == 12
+
+
+def test_many_different_guarantees_are_cut() -> None:
+    budget = tacit.Privacy(clip=1.0, epsilon=np.linspace(1.0, 2.0, 22).tolist())
+    asked = problem.empirical_risk([np.ones((40, 2))] * 22, [np.ones(40)] * 22, problem.Logistic())
+    method = tacit.DPSG(step=0.1, privacy=budget)
+    shown = tacit.account(asked, network.ring(22), method, rounds=2).guarantee._repr_html_()
+    assert shown.count("<tr>") == 21 and "<p>and 2 more owners</p><p>The weakest: " in shown
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from tacit import checks
 from tacit.study._described.catalogue import REFUSED
 from tacit.study._grammar.locate import Path
 
@@ -251,7 +251,7 @@ def _quoted(text: str) -> list[str]:
 
 
 def _close(name: str, candidates: Sequence[str], otherwise: str = "list") -> str:
-    close = difflib.get_close_matches(name, candidates, 1)
+    close = checks.close(name, candidates)
     if close:
         return f"; did you mean {close[0]!r}?"
     if otherwise and candidates:

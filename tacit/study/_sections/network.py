@@ -83,6 +83,14 @@ class CoordinatorSection(Section):
     )
 
 
+SECTIONS: dict[str, type[Section]] = {
+    "edges": EdgesSection,
+    "sequence": SequenceSection,
+    "coordinator": CoordinatorSection,
+}
+"""What a study may name besides the graphs of the registry."""
+
+
 def _topology(name: str) -> type[Section]:
     given = arguments(TOPOLOGIES[name].build, leave_out=("agents", "weights"))
     return section(f"The graph {name}.", "graph", name, given, base=PeerSection)
@@ -98,7 +106,7 @@ if TYPE_CHECKING:
     Network = Section
 else:
     Network = Annotated[
-        Union[(EdgesSection, SequenceSection, CoordinatorSection, *map(_topology, TOPOLOGIES))],
+        Union[(*SECTIONS.values(), *map(_topology, TOPOLOGIES))],
         Field(discriminator="graph"),
         BeforeValidator(_implied),
     ]

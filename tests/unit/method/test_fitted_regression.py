@@ -82,6 +82,8 @@ def test_a_family_by_another_name_is_answered_with_its_own() -> None:
     design = fitted().design
     with pytest.raises(ConfigError, match="did you mean 'binomial'"):
         PrivateGLM(design, design.columns[0], "logistic")
+    with pytest.raises(ConfigError, match="did you mean 'poisson'"):
+        PrivateGLM(design, design.columns[0], "Poisson")
 
 
 def test_a_misspelt_declaration_is_refused() -> None:

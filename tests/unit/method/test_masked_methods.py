@@ -13,7 +13,7 @@ import pytest
 import tacit
 from tacit import network, problem
 from tacit._engine.keys import public_key
-from tacit.errors import LedgerError, NetworkError, PrivacyError
+from tacit.errors import ConfigError, LedgerError, NetworkError, PrivacyError
 from tacit.method import (
     ADMM,
     ORZO,
@@ -168,7 +168,7 @@ def test_what_is_no_sum_at_a_public_iterate_is_refused(build: Any, star: bool, t
 
 def test_a_method_with_noise_of_its_own_takes_no_masks() -> None:
     without_privacy: Any = ADMM
-    with pytest.raises(TypeError):
+    with pytest.raises(ConfigError, match="ADMM has no argument 'privacy'"):
         without_privacy(privacy=budget(Masks()))
 
 

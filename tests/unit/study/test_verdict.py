@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tacit.method import DGD, AbstractMethod, Checks, CoefficientTable, Refused
+from tacit.method import (
+    DGD,
+    AbstractMethod,
+    Checks,
+    CoefficientTable,
+    FunctionalPerturbation,
+    QuadraticBasis,
+    Refused,
+)
+from tacit.method._functional_query import WeightedCoefficients
 from tacit.method.answer import Answer
 from tacit.method.counts import CountTable
+from tacit.privacy import Privacy
+from tacit.problem import Squared, empirical_risk
 from tacit.study import Outcome, assemble, demo, execute, read_study
 from tacit.study._output.words import findings
 from tacit.study.hindrances import FOLLOWED, clipped_share, hindrances
 from tacit.study.verdict import judged
+from tacit.sweep import Grid, plan
+from tacit.sweep.chunk import chunk
 from tests.end_to_end.study import STUDY, changed, visits, write
 
 REFUSED = Refused("too few records", "twice as many would do")
@@ -94,6 +110,42 @@ def test_what_is_counted_is_what_numpy_counts(outcome: Outcome) -> None:
     assert "20 of 600 records lack a value" in said
     assert f"age {old:,}, of 580 records" in said
     assert said.endswith(FOLLOWED)
+
+
+def test_a_clip_that_shortens_coefficients_is_told(outcome: Outcome) -> None:
+    basis, told = QuadraticBasis([-1.0] * 4, [1.0] * 4), []
+    for clip in (0.2, 100.0):
+        budget = Privacy(clip=clip, epsilon=1.0, delta=0.0, noise="laplace")
+        method = FunctionalPerturbation(DGD(step=0.1), basis, privacy=budget)
+        one = replace(outcome, assembled=replace(outcome.assembled, method=method))
+        told.append((clipped_share(one), " ".join(findings(one))))
+    (share, said), (none, silent) = told
+    assert share is not None and share > 0.1 and none == 0.0
+    assert f"The clip shortens the coefficients of {share:.0%} of the records" in said
+    assert "coefficients" not in silent
+
+
+def test_a_sweep_counts_what_a_run_counts(tmp_path: Path) -> None:
+    text = changed("clip = 1.0", "clip = 0.2", STUDY)
+    source = read_study(write(tmp_path, text))
+    cell = plan(source, Grid(1)).cells[0]
+    found = chunk(dict(cell.study), 1, 0, 1, data=str(tmp_path / "visits.csv"))
+    assert found["shortened"][0] == "gradients"
+    assert found["shortened"][1] == pytest.approx(clipped_share(execute(assemble(source))))
+    assert chunk(dict(cell.study), 1, 1, 1, data=str(tmp_path / "visits.csv"))["shortened"] is None
+
+
+def test_shortened_coefficients_are_counted_by_the_query_itself() -> None:
+    rows = np.array([[1.0, 0.0], [0.1, 0.0]])
+    risk = empirical_risk([rows] * 2, [np.zeros(2)] * 2, Squared()).agent(0)
+    basis = QuadraticBasis([-1.0, -1.0], [1.0, 1.0])
+    with jax.enable_x64(True):
+        free = WeightedCoefficients(basis, 1e6, 0.0)
+        lengths = np.asarray(free.lengths(risk, 0))
+        values = jax.vmap(risk.losses)(jnp.asarray(basis.points))
+        weighted = np.asarray(basis.project(values)[1:].T * basis.weights(0.0)[1:])
+    np.testing.assert_allclose(lengths, np.abs(weighted).sum(axis=1), rtol=1e-12)
+    assert lengths[0] > lengths[1] > 0.0
 
 
 @pytest.mark.parametrize(

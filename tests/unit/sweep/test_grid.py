@@ -110,6 +110,7 @@ def test_losses_have_arguments_of_their_own_too() -> None:
             "network.graph is varied, and a value of network gives graph as well",
         ),
         ({"seeds": 0}, "seeds=0 must be at least 1"),
+        ({"methods": ("DPSG",)}, "method 'DPSG' is unknown; did you mean 'dpsg'?"),
         ({"methods": ("dpgs",)}, "method 'dpgs' is unknown; did you mean 'dpsg'?"),
         ({"methods": ("dvp",)}, "method 'dvp' has no certified mode"),
         ({"methods": ("dpsg", "dpsg")}, "method has 'dpsg' twice"),

@@ -106,6 +106,24 @@ def test_the_warnings_add_up_what_all_runs_spend(planned: Plan) -> None:
     assert "diverged" not in said and "not a proved bound" not in said
 
 
+def test_clips_that_shorten_much_are_told_once(planned: Plan) -> None:
+    found = ended(planned, [1.0] * 3, [1.0] * 3, [1.0] * 3)
+    for shares, told in (((0.05, 0.09, None), ""), ((0.12, 0.9, None), "In 2 of 3 cells")):
+        cut = [
+            replace(runs, shortened=None if share is None else ("gradients", share))
+            for runs, share in zip(found, shares, strict=True)
+        ]
+        [said] = [each for each in warnings(planned, cut) if "clip" in each] or [""]
+        assert said.startswith(told) and bool(said) == bool(told)
+    assert "the gradients of 90%, with dpsg, budget 2" in said
+    kept = Runs.of(
+        planned.cells[0],
+        [{"finished": [True], "measured": {}, "shortened": ["coefficients", 0.5]}],
+        1,
+    )
+    assert kept.shortened == ("coefficients", 0.5) and found[0].shortened is None
+
+
 def test_model_claims_and_divergence_are_named(planned: Plan) -> None:
     cell = planned.cells[0]
     claim = replace(cell.worst, status=Status.MODEL, assumptions=("nobody listens",), reason="so")

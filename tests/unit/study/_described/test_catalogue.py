@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 import tacit.method
+from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod
 from tacit.study._described.catalogue import METHODS, Protection
 from tacit.study._described.cost import cost_example
@@ -63,7 +64,7 @@ def test_a_method_without_protection_takes_no_budget() -> None:
     from tacit.privacy import Privacy
 
     options: Any = {"privacy": Privacy(clip=1.0, epsilon=1.0)}
-    with pytest.raises(TypeError, match="privacy"):
+    with pytest.raises(ConfigError, match="DGD has no argument 'privacy'"):
         DGD(step=0.1, **options)
 
 
