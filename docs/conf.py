@@ -116,7 +116,7 @@ def _linked(method: str) -> str:
     role = re.compile(rf"\{{py:class\}}`tacit\.(?:method|papers(?:\.\w+)+)\.{method}`")
     docs = Path(__file__).parent
     pages = {page.name: page for page in sorted((docs / "methods").glob("*.md"))}
-    for statistics in ("counts.md", "regression.md", "table1.md"):
+    for statistics in ("counts.md", "regression.md", "survival.md", "table1.md"):
         pages[f"../{statistics}"] = docs / statistics
     places = {name: role.search(page.read_text(encoding="utf-8")) for name, page in pages.items()}
     found = {name: place.start() for name, place in places.items() if place}

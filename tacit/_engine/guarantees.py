@@ -149,9 +149,9 @@ def _guarantee(
     ]
     if releases.sites > 1 or releases.records > 1:
         unit = Unit.PERSON
+        places = "one site" if releases.sites == 1 else f"{releases.sites} sites"
         assumptions.append(
-            f"nobody has records at more than {releases.sites} sites or more than "
-            f"{releases.records} at one site"
+            f"nobody has records at more than {places}, or more than {releases.records} at one site"
         )
     units, kind = units_of(public, releases.records)
     if privacy is not None and privacy.large_delta and delta * units >= 1.0:

@@ -348,10 +348,10 @@ def test_real_processes_make_it(tmp_path: Path, masks: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [(), (("masks = true\n", ""),)], ids=["masks", "local"])
-def test_sites_and_a_simulation_have_the_same_bits(
-    tmp_path: Path, changes: tuple[tuple[str, str], ...]
-) -> None:
+@pytest.mark.parametrize(
+    "noise", ["masks = true\nrecords_per_person = 2", ""], ids=["masks", "local"]
+)
+def test_sites_and_a_simulation_have_the_same_bits(tmp_path: Path, noise: str) -> None:
     from tacit.testing import check_between_sites
 
-    check_between_sites(written(tmp_path, *changes))
+    check_between_sites(written(tmp_path, ("masks = true", noise)))
