@@ -254,8 +254,7 @@ def forest(rows: Sequence[Row], effect: str) -> go.Figure:
     figure.update_xaxes(title=effect, type="log" if ratio else "linear", zeroline=False)
     if ratio:
         ends = [finite(row[end]) for row in rows for end in ("lower", "upper")]
-        ticks = log_ticks([1.0, *(each for each in ends if each)])
-        figure.update_xaxes(patch=ticks)
+        figure.update_layout(xaxis=log_ticks([1.0, *(each for each in ends if each)]))
     figure.update_yaxes(
         tickvals=levels,
         ticktext=[plain(shortened(str(row["parameter"]), 22)) for row in rows],

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -89,18 +90,18 @@ def test_the_commands_of_the_page_end_in_verified_tables(there: Path, studies: s
         guarantee = json.loads((there / f"Turku-{study}" / "guarantee.json").read_text())
         assert "this is a certificate" in json.dumps(guarantee)
         assert f"Turku-{study}.tacit.zip: verified" in printed
-    curves = pd.read_csv(there / "Lund-survival" / "survival.csv").query("time == 12")
+    curves: Any = pd.read_csv(there / "Lund-survival" / "survival.csv").query("time == 12")
     for group, records in pd.read_csv(there / "patients.csv").groupby("treatment"):
         row = curves[curves["group"] == group].iloc[0]
         alive = float((records["months"] > 12).mean())  # nobody is censored in the first year
         assert abs(row["survival"] - alive) < 5.0 * row["noise_error"] + 1e-3
     if studies == "survival":
         return
-    ratios = pd.read_csv(there / "Oulu-cox" / "cox.csv").set_index("parameter")
+    ratios: Any = pd.read_csv(there / "Oulu-cox" / "cox.csv").set_index("parameter")
     for name, value in {"treatment[T.intensive]": -0.25, "age": 0.05, "ejection": -0.02}.items():
         row = ratios.loc[name]
         assert abs(row["log_hazard_ratio"] - value) < 4.0 * row["standard_error"]
-    records = pd.read_csv(there / "Bergen-table1" / "table1.csv").iloc[0]
+    records: Any = pd.read_csv(there / "Bergen-table1" / "table1.csv").iloc[0]
     assert abs(records["value"] - 15_000) < 5.0 * records["standard_error"]
     (spent,) = re.findall(r"^\s*Turku\s+heart\s+2\s+([\d.]+)\s", printed, re.MULTILINE)
     (stated,) = re.findall(r"^ Turku   heart +2 +([\d.]+) ", PAGE.read_text(), re.MULTILINE)
