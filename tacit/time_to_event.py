@@ -14,7 +14,7 @@ from tacit._engine.result import Result
 from tacit._engine.runner import run
 from tacit.arguments import checked
 from tacit.data.describable import describable
-from tacit.data.feature import Feature
+from tacit.data.feature import Categorical, Feature
 from tacit.data.frames import Table, one_table
 from tacit.data.partition import by_column
 from tacit.data.schema import Schema
@@ -251,6 +251,8 @@ def cox(
     edges: Sequence[float] = (),
     pieces: int = 6,
     limit: float | None = None,
+    strata: str | None = None,
+    periods: Sequence[float] = (),
     site: str = "site",
     sites: Sequence[str] | None = None,
     epsilon: float | None = 1.0,
@@ -278,6 +280,10 @@ def cox(
         pieces: number of equal pieces between the bounds, where no edges are given.
         limit: cumulative hazard up to which a record is followed, positive; by default 1 with a
             budget, and none without.
+        strata: column whose levels have a baseline hazard of their own, such as that of the sites;
+            `None` for one baseline.
+        periods: inner ends of periods of time in each of which every column has an effect of its
+            own, each the end of a piece; the test of proportional hazards compares them.
         site: column that holds each record's site.
         sites: names of the sites; by default those in the data, which are then assumed public.
         epsilon: privacy budget of the whole fit, positive; `None` for no privacy.
@@ -314,7 +320,11 @@ def cox(
         >>> float(fit.table.values[0].round(2))
         0.03
     """
-    schema, records = _records(data, [time, event, *on], None, columns, site, sites, size)
+    if strata is not None and strata == site and strata not in (columns or {}):
+        named = list(data) if sites is None and isinstance(data, Mapping) else sites
+        if named is not None:  # public, and so are the strata
+            columns = {**(columns or {}), site: Categorical(list(map(str, named)))}
+    schema, records = _records(data, [time, event, *on], strata, columns, site, sites, size)
     lived = records.column(time)
     method = PrivateCox(
         lived.cut(*edges) if len(edges) else lived,
@@ -322,6 +332,8 @@ def cox(
         [records.column(name) for name in on],
         pieces,
         limit,
+        strata=None if strata is None else records.column(strata),
+        periods=tuple(periods),
         privacy=_budget(epsilon, delta, relation, masks),
     )
     star, rounds = Coordinator(len(records.names)), method.only_rounds

@@ -113,7 +113,7 @@ def _pooled(both: tuple[Sum, Sum], parts: Float[np.ndarray, " 2"], members: Any)
     events = max(float(found.hazards.sum()), 1.0)
     error = np.sqrt(max(float(np.einsum("pik,pki->", inverse + privacy, left)), 0.0) / events)
     last = float(np.einsum("pi,pik,pk->", stepped[1][0], left, stepped[1][0])) / events
-    # twice what a step leaves: half of the effects' square, and effects times the mean hazard's move
+    # twice what a step leaves: half of a square of effects, and these times the move of hazards
     mean = float(found.hazards @ stepped[1][1]) / events
     moved = last + 2.0 * np.sqrt(max(last, 0.0)) * abs(mean)
     curvature = float(np.max(far)) if np.isfinite(far).all() else np.inf
@@ -124,7 +124,7 @@ def _pooled(both: tuple[Sum, Sum], parts: Float[np.ndarray, " 2"], members: Any)
         privacy,
         curvature,
         float(moved),
-        0.5 * float(error),
+        float(error),
     )
 
 

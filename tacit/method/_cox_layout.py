@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float
 
-from tacit import checks
 from tacit.data.cells import Column
 from tacit.errors import ConfigError
 
@@ -85,19 +83,18 @@ def layout_of(
     Raises:
         ConfigError: periods that do not end with a piece.
     """
-    inner = edges[1:-1]
+    inner, given = edges[1:-1], f"periods=[{', '.join(f'{each:g}' for each in periods)}]"
     found: list[int] = []
     for end in periods:
         near = np.isclose(inner, end, rtol=1e-9, atol=0.0)
         if not near.any():
             shown = ", ".join(f"{each:g}" for each in inner) or "none, with one piece"
             raise ConfigError(
-                f"periods={checks.shown(list(periods))}: {end:g} is not an inner end of a piece; "
-                f"these are: {shown}"
+                f"{given}: {end:g} is not an inner end of a piece; these are: {shown}"
             )
         found.append(int(np.argmax(near)) + 1)
     if any(low >= high for low, high in pairwise(found)):
-        raise ConfigError(f"periods={checks.shown(list(periods))} must be ascending")
+        raise ConfigError(f"{given} must be ascending")
     whole = [0, *found, len(edges) - 1]
     bounds = tuple(edges[place] for place in whole)
     places = [p for p, (low, high) in enumerate(pairwise(whole)) for _ in range(low, high)]
@@ -111,13 +108,9 @@ def layout_of(
     )
 
 
-def check_strata(strata: Any) -> None:
+def check_strata(strata: Column | None) -> None:
     """Refuse what is no column of at least two levels."""
-    if strata is None:
-        return
-    remedy = "give a column of the records, such as task.column('clinic')"
-    checks.instance("strata", strata, Column, remedy, ConfigError)
-    if len(strata.levels) < 2:
+    if strata is not None and len(strata.levels) < 2:
         raise ConfigError(
             f"strata={strata.name!r} has fewer than two levels; strata are the levels of a "
             "column, or a number cut into intervals by declared edges"

@@ -147,7 +147,7 @@ class Followed(eqx.Module):
         own = jnp.maximum(read.stratum(record), 0.0).astype(int)
         logarithm = base.reshape(-1, read.pieces)[own] + effects @ x
         whole = read.exposures(record) * jnp.exp(jnp.clip(logarithm, -_LARGEST, _LARGEST))
-        before = jnp.cumsum(whole) - whole
+        before = jnp.cumsum(jnp.concatenate([jnp.zeros(1, whole.dtype), whole[:-1]]))
         mu = jnp.clip(self.limit - before, 0.0, whole)
         place = read.place(record)
         events = (place == jnp.arange(read.pieces)) & (jnp.sum(whole) <= self.limit)

@@ -105,7 +105,12 @@ class PrivateCox(NewtonSums):
         for key, column in alone.items():
             if column is not None and column.name in names:
                 raise ConfigError(f"{key}={column.name!r} is among the columns as well")
-            names += [] if column is None else [column.name]
+        taken = [column.name for column in alone.values() if column is not None]
+        twice = next((name for name in taken if taken.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigError(
+                f"column {twice!r} stands twice; time, event and strata are columns of their own"
+            )
         _ = self.design  # refuses a column that cannot be one of a regression
         _ = self.layout
         if self.privacy is not None:

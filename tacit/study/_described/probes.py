@@ -18,7 +18,7 @@ from tacit._engine.calibrate import calibrate
 from tacit._engine.charging import Owners, Releases
 from tacit._engine.guarantees import guarantees
 from tacit._engine.inputs import check_arguments
-from tacit.data import Categorical, Numeric, Schema
+from tacit.data import Boolean, Categorical, Numeric, Schema
 from tacit.errors import NetworkError, PrivacyError, TacitError
 from tacit.method.phase import AbstractMethod
 from tacit.network import (
@@ -107,9 +107,9 @@ def probes() -> tuple[Probe, ...]:
             tasks.append(("non-smooth", cost(_distance, smooth=False)))
         exact = tasks[0][1].public.exact
         found += [Probe(task, loss, penalty, shape, exact) for loss, task in tasks]
-    columns = {"sex": Categorical(["f", "m"]), "age": Numeric(0, 120)}
+    columns = {"sex": Categorical(["f", "m"]), "age": Numeric(0, 120), "ill": Boolean()}
     schema = Schema(columns, target=None, intercept=False)
-    records = np.column_stack([np.eye(2), [-0.5, 0.5]])
+    records = np.column_stack([np.eye(2), [-0.5, 0.5], [0.0, 1.0]])
     tables = record_tables([records] * _AGENTS, schema, size=2)
     return (*found, Probe(tables, "none", "none", "none", exact=True))
 
