@@ -11,35 +11,30 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import block_diag
 
 from tacit.data.cells import Column, Scale
 from tacit.data.design import Design, design_of
 from tacit.errors import ConfigError
-from tacit.method import _cox_rows as rows
 from tacit.method import _cox_steps as steps
 from tacit.method._cox_estimate import Estimate, estimate, refused
 from tacit.method._cox_layout import Layout, check_strata, layout_of
+from tacit.method._cox_queries import queries_of
+from tacit.method._cox_rows import extent
 from tacit.method._glm_arguments import check_budget
 from tacit.method._newton import Fit, NewtonSums
 from tacit.method._one_sum import check_columns, together
 from tacit.method._records import check_records
-from tacit.method._times import check_event, check_time, edges_of, ends_of
+from tacit.method._times import check_event, check_time, edges_of
 from tacit.method.answer import Refused
 from tacit.method.cox_answer import HazardRatios
 from tacit.network.base import AbstractNetwork
-from tacit.privacy.blocks import Gram
 from tacit.privacy.budget import Privacy
-from tacit.privacy.statistics import BlockSum, Clipped, Counts, Parts
+from tacit.privacy.statistics import BlockSum
 from tacit.problem.task import Task
 from tacit.ranges import Count, Positive
-from tacit.types import Relation
 
 SHARES = (0.06, 0.2, 0.3, 0.44)
 """Share of the budget of each sum."""
-
-_PARTS = (0.6, 0.23, 0.12, 0.05)
-"""Shares of a sum: score, and information on effects, between both and on log hazards."""
 
 _NO_LIMIT = 1000.0
 """Cumulative hazard that no record reaches."""
@@ -52,6 +47,9 @@ class PrivateCox(NewtonSums):
     constant in each piece. The first sum gives events and exposures by piece, and so a start
     without effects. Every other sum is asked at a public point and releases score and
     information, from which the next point follows. The last two sums are pooled.
+
+    Strata have baselines of their own. With periods of time, each has effects of its own, and the
+    answer has a test of proportional hazards: that effects are the same in all of them.
 
     A record is followed until its cumulative hazard at the public point reaches `limit`, and what
     comes later is left out. That bounds what it adds, and leaves the mean of the score at the true
@@ -73,6 +71,10 @@ class PrivateCox(NewtonSums):
         pieces: number of equal pieces between the bounds, where no edges are given.
         limit: cumulative hazard up to which a record is followed, positive; by default 1 with a
             budget, and none without. A larger one leaves out less and needs more noise.
+        strata: declared column each of whose levels has a baseline of its own; `None` for one
+            baseline. Take few pieces with it, because each has a hazard in every stratum.
+        periods: inner ends of periods of time in each of which every column has an effect of its
+            own, ascending, in the units of the data, each the end of a piece.
         privacy: budget and relation, or `None`. Its clip is not used; leave it at 1.
     """
 
@@ -151,39 +153,7 @@ class PrivateCox(NewtonSums):
     @cached_property
     def queries(self) -> tuple[BlockSum, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Events and exposures by cell; then three times score and information."""
-        relation = Relation.REPLACE_ONE if self.privacy is None else self.privacy.relation
-        layout, edges = self.layout, np.array(self.edges)
-        cuts = tuple(((edges[1:] - edges[0]) / (edges[-1] - edges[0])).tolist())
-        centre, typical, length = rows.extent(self.design)
-        # nothing has to be bounded without a budget, and nobody loses weight
-        radius = length if self.privacy is None else typical
-        read = rows.Reader(
-            self.design,
-            centre,
-            self.time,
-            self.event,
-            self.strata,
-            ends_of(self.time, self.edges),
-            cuts,
-            layout.places,
-            radius,
-        )
-        at = (read, self.followed, length)
-        score, roots, crossings = (kind(*at) for kind in (rows.Scores, rows.Roots, rows.Crossings))
-        d, size = layout.columns, layout.cells
-        one, two, three, four = _PARTS
-        first = (
-            Counts(rows.Events(read), size, share=0.5),
-            Parts(rows.Exposures(read), size, share=0.5),
-        )
-        other = (
-            Clipped(score, self.points, score.bound, share=one),
-            Gram(roots, layout.effects, roots.bound, share=two),
-            Clipped(crossings, d * size, crossings.bound, share=three),
-            Parts(rows.Expected(*at), size, share=four),
-        )
-        later = BlockSum(other, _point, relation=relation)
-        return (BlockSum(first, _point, relation=relation), later, later, later)
+        return queries_of(self)
 
     def begun(self, first: Any, noise: Any) -> Any:
         """No effects, and the rate of every cell."""
@@ -215,18 +185,20 @@ class PrivateCox(NewtonSums):
         return steps.Sum(point, score, spread, found, steps.Information(*others))
 
     def told(self, numbers: Float[np.ndarray, " p"], contract: Any) -> HazardRatios | Refused:
+        from scipy.linalg import block_diag
+
         found, layout = self.estimate(numbers, contract), self.layout
         why = refused(found)
         if why is not None:
             return why
         edges, moved, d = np.array(self.edges), self.design.unscaled, layout.columns
         matrix = np.array(moved[:d, :d])
-        centre = rows.extent(self.design)[0]
+        centre = extent(self.design)[0]
         # from records in the middle of their bounds to those where all columns are 0
         shift = found.effects @ (moved[-1, :d] - np.array(centre))
         hazards = found.hazards.reshape(layout.strata, -1) + shift[np.array(layout.places)]
         sampling, privacy = (
-            block_diag(*(matrix @ each @ matrix.T for each in part))
+            np.asarray(block_diag(*(matrix @ each @ matrix.T for each in part)))
             for part in (found.sampling, found.privacy)
         )
         return HazardRatios(
@@ -273,7 +245,3 @@ class PrivateCox(NewtonSums):
         strata = () if self.strata is None else (self.strata,)
         columns = (self.time, self.event, *self.columns, *strata)
         check_records("PrivateCox fits", problem, columns, self.privacy)
-
-
-def _point(state: Any) -> Any:
-    return state.point

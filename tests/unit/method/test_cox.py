@@ -230,6 +230,7 @@ def test_bounds_hold_without_a_clip_and_are_attained(limit: float, given: dict[s
     method = PrivateCox(*ASKED, limit=limit, privacy=BUDGET, **given)
     records = raw(rng, n)
     points = rng.normal(0, 1.5, (n, method.points)) * rng.choice([0.0, 1.0, 3.0], (n, 1))
+    vectors: Any
     *vectors, parts = method.queries[-1].blocks
     for block in vectors:
         asked = np.asarray(jax.vmap(block.asked)(jnp.asarray(records), jnp.asarray(points)))
@@ -316,6 +317,17 @@ def test_intervals_hold_the_truth() -> None:
     assert found.printed.mean() > 0.9
     ratio = np.sqrt(np.mean(found.apart**2)) / np.sqrt(np.mean(found.errors**2))
     assert 0.8 < ratio < 1.15
+
+
+@pytest.mark.long
+def test_the_test_of_proportional_hazards_has_its_size_and_finds_a_change() -> None:
+    from benchmarks.cox import p_values
+
+    chance, change = (p_values(16_000, 2.0, 40, later) < 0.05 for later in (0.0, 0.5))
+    assert min(len(chance), len(change)) >= 36
+    # at a size of .05 more than 7 of 40 come once in a thousand times
+    assert chance.sum(axis=0).max() <= 7
+    assert change.mean(axis=0).min() > 0.9
 
 
 def test_too_few_records_are_refused() -> None:
