@@ -30,7 +30,7 @@ from scipy.stats import chi2
 import tacit
 from tacit import data, network, problem
 from tacit.method import PrivateCox
-from tacit.method._cox_estimate import Estimate, refused
+from tacit.method._cox_estimate import TESTED, Estimate, refused
 from tacit.method._newton import Fit
 from tacit.privacy import Masks
 
@@ -261,7 +261,7 @@ def p_values(records: int, epsilon: float | None, draws: int, later: float) -> n
     """
     rows: list[tuple[float, float]] = []
     for found in fits(records, epsilon, draws, Model(periods=(0.5,), later=later)):
-        if refused(found) is None:
+        if refused(found) is None and found.curvature <= TESTED:
             apart = found.effects[1] - found.effects[0]
             spread = (found.sampling + found.privacy).sum(axis=0)
             square = float(apart @ np.linalg.solve(spread, apart))

@@ -17,6 +17,10 @@ from tacit.method.coefficients import CURVATURE
 _FAR = 0.35
 """Largest last step, in root mean square of the log hazard, before which a sum is pooled."""
 
+TESTED = 0.5
+"""Largest noise of the information over its smallest eigenvalue at which effects of periods are
+compared: more makes their joint test reject too often."""
+
 
 class Estimate(NamedTuple):
     """An estimate with its covariance, and what the rule for intervals is about.

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from tacit.data.cells import Column, Scale
 from tacit.data.design import Design, design_of
 from tacit.errors import ConfigError
 from tacit.method import _cox_steps as steps
-from tacit.method._cox_estimate import Estimate, estimate, refused
+from tacit.method._cox_estimate import TESTED, Estimate, estimate, refused
 from tacit.method._cox_layout import Layout, check_strata, layout_of
 from tacit.method._cox_queries import queries_of
 from tacit.method._cox_rows import extent
@@ -155,19 +155,26 @@ class PrivateCox(NewtonSums):
         """Events and exposures by cell; then three times score and information."""
         return queries_of(self)
 
-    def begun(self, first: Any, noise: Any) -> Any:
+    def begun(self, first: Float[Array, " m"], noise: Float[Array, ""]) -> Float[Array, " k"]:
         """No effects, and the rate of every cell."""
         query, layout = self.queries[0], self.layout
         events, exposures = query.split(first)
         spread = jnp.stack(query.spread(noise))
         return steps.start(events, exposures, spread, layout.strata, layout.effects)
 
-    def moved(self, state: Fit, total: Any, noise: Any) -> Any:
+    def moved(
+        self, state: Fit, total: Float[Array, " n"], noise: Float[Array, ""]
+    ) -> Float[Array, " k"]:
         """A Newton step."""
         asked = self.asked(state.point, total, noise)
         return state.point + steps.step(asked, self.layout.members)
 
-    def asked(self, point: Any, total: Any, noise: Any) -> steps.Sum:
+    def asked(
+        self,
+        point: Float[Array, " k"],
+        total: Float[Array, " n"],
+        noise: Float[Array, ""],
+    ) -> steps.Sum:
         """A sum after the first in its own units.
 
         Args:
@@ -217,6 +224,7 @@ class PrivateCox(NewtonSums):
             periods=layout.bounds,
             strata=None if self.strata is None else self.strata.name,
             levels=layout.levels,
+            tested=found.curvature <= TESTED,
         )
 
     def estimate(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Estimate:
@@ -237,7 +245,7 @@ class PrivateCox(NewtonSums):
             for t in (rest - 2, rest - 1):
                 count = float(sites[t + 1])
                 noise = count * float(contract.spread(t + 2, round(count)))
-                both.append(self.asked(points[t], jnp.asarray(others[t]), noise))
+                both.append(self.asked(*map(jnp.asarray, (points[t], others[t], noise))))
             return estimate((both[0], both[1]), (SHARES[-2], SHARES[-1]), self.layout.members)
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:

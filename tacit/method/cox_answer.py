@@ -41,6 +41,7 @@ class HazardRatios:
             Effects of the first period stand first.
         strata: name of the column of strata, or `None`.
         levels: names of the strata; one without a name if there are none.
+        tested: whether noise leaves enough for a test of proportional hazards.
     """
 
     names: tuple[str, ...]
@@ -58,6 +59,7 @@ class HazardRatios:
     periods: tuple[float, ...]
     strata: str | None = None
     levels: tuple[str, ...] = ("",)
+    tested: bool = True
     kind: ClassVar[str] = "cox"
 
     @property
@@ -75,7 +77,8 @@ class HazardRatios:
     def proportional(self) -> pd.DataFrame:
         """Wald's tests that effects are the same in all periods, with the noise in them.
 
-        One row for each effect and one for all together, "all"; none with one period.
+        One row for each effect and one for all together, "all"; none with one period, or where the
+        noise hides too much.
         """
         import pandas as pd
         from scipy.stats import chi2
@@ -89,7 +92,7 @@ class HazardRatios:
         for name, chosen in (*zip(shown, np.eye(d)[:, None], strict=True), ("all", np.eye(d))):
             contrast = np.kron(against, chosen)
             degrees = len(contrast)
-            if not degrees:
+            if not (degrees and self.tested):
                 continue
             apart = contrast @ self.values
             spread = contrast @ (self.sampling + self.privacy) @ contrast.T
@@ -191,7 +194,9 @@ class HazardRatios:
             )
         covered = "sampling and the noise" if self.privacy.any() else "sampling; no noise was added"
         found += f" Standard errors and 95 % intervals cover {covered}."
-        if len(self.periods) > 2:
+        if len(self.periods) > 2 and not self.tested:
+            found += " The noise hides too much for a test of proportional hazards."
+        elif len(self.periods) > 2:
             *each, (_, statistic, degrees, p) = self.proportional().itertuples(index=False)
             found += (
                 " Test of proportional hazards, that effects are the same in all periods: "
