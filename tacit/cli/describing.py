@@ -93,16 +93,19 @@ def cox_table(
     edges: str | None,
     pieces: int | None,
     limit: float | None,
+    strata: str | None,
+    periods: str | None,
     size: int | None,
 ) -> int:
     """Fit a Cox regression; see `tacit cox --help`."""
 
     def keys(names: Sequence[str]) -> dict[str, Any]:
         values = {"time": _cut(time, edges), "event": event, "columns": list(columns)}
-        return _given("cox", {**values, "pieces": pieces, "limit": limit})
+        values |= {"pieces": pieces, "limit": limit, "strata": strata}
+        return _given("cox", values | {"periods": _numbers("periods", periods)})
 
     asked = _Asked("cox", f"Cox regression of {time}", "drop", "intervals")
-    return _describe(data, [time, event, *columns], keys, given, asked, size=size)
+    return _describe(data, [time, event, *columns], keys, given, asked, by=strata, size=size)
 
 
 def _describe(
@@ -123,7 +126,7 @@ def _describe(
         keys: keys of [method], from the columns that are asked for.
         given: options of all commands on a table.
         asked: what is asked of them.
-        by: column of the groups, if any.
+        by: column of the groups or strata, if any.
         size: declared number near that of a site's records, where it is private.
     """
 
@@ -167,12 +170,15 @@ def _given(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cut(time: str, edges: str | None) -> str | dict[str, Any]:
     """The key of a column of times, cut by edges if there are any."""
-    if edges is None:
-        return time
+    return time if edges is None else {"column": time, "edges": _numbers("edges", edges)}
+
+
+def _numbers(option: str, given: str | None) -> list[float] | None:
+    """Numbers with commas between, if they are given."""
     try:
-        return {"column": time, "edges": [float(each) for each in edges.split(",")]}
+        return None if given is None else [float(each) for each in given.split(",")]
     except ValueError:
-        raise ConfigError(f"--edges {edges!r} must be numbers, as in 30,90,365") from None
+        raise ConfigError(f"--{option} {given!r} must be numbers, as in 30,90,365") from None
 
 
 def describe_by_study(path: Path, typed: Sequence[str], given: Given) -> int:

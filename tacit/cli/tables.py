@@ -263,6 +263,24 @@ def cox(
             help="Cumulative hazard up to which a record is followed.  [default: 1]",
         ),
     ] = None,
+    strata: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            show_default=False,
+            help="Column whose levels have baseline hazards of their own, such as that of the "
+            "sites.",
+        ),
+    ] = None,
+    periods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T,T,...",
+            show_default=False,
+            help="Inner ends of periods of time with effects of their own, each the end of a "
+            "piece; a test of proportional hazards compares them.",
+        ),
+    ] = None,
     size: Size = None,
     *,
     given: Given,
@@ -283,5 +301,7 @@ def cox(
         edges=edges,
         pieces=pieces,
         limit=limit,
+        strata=strata,
+        periods=periods,
         size=size,
     )

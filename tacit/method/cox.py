@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -11,34 +10,32 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from tacit.data.cells import Column, Scale
 from tacit.data.design import Design, design_of
 from tacit.errors import ConfigError
-from tacit.method import _cox_rows as rows
 from tacit.method import _cox_steps as steps
+from tacit.method._cox_estimate import TESTED, Estimate, estimate, refused
+from tacit.method._cox_layout import Layout, check_strata, layout_of
+from tacit.method._cox_queries import queries_of
+from tacit.method._cox_rows import extent
 from tacit.method._glm_arguments import check_budget
 from tacit.method._newton import Fit, NewtonSums
 from tacit.method._one_sum import check_columns, together
 from tacit.method._records import check_records
-from tacit.method._times import check_event, check_time, edges_of, ends_of
+from tacit.method._times import check_event, check_time, edges_of
 from tacit.method.answer import Refused
-from tacit.method.coefficients import CURVATURE
 from tacit.method.cox_answer import HazardRatios
 from tacit.network.base import AbstractNetwork
-from tacit.privacy.blocks import full
 from tacit.privacy.budget import Privacy
-from tacit.privacy.statistics import BlockSum, Clipped, Counts, Parts
+from tacit.privacy.statistics import BlockSum
 from tacit.problem.task import Task
 from tacit.ranges import Count, Positive
 from tacit.types import Relation
 
-SHARES = (0.08, 0.14, 0.28, 0.5)
+SHARES = (0.06, 0.2, 0.3, 0.44)
 """Share of the budget of each sum."""
-
-_SCORE = 0.7
-"""Share of a sum for the score; the rest is for the information."""
 
 _NO_LIMIT = 1000.0
 """Cumulative hazard that no record reaches."""
@@ -51,6 +48,9 @@ class PrivateCox(NewtonSums):
     constant in each piece. The first sum gives events and exposures by piece, and so a start
     without effects. Every other sum is asked at a public point and releases score and
     information, from which the next point follows. The last two sums are pooled.
+
+    Strata have baselines of their own. With periods of time, each has effects of its own, and the
+    answer has a test of proportional hazards: that effects are the same in all of them.
 
     A record is followed until its cumulative hazard at the public point reaches `limit`, and what
     comes later is left out. That bounds what it adds, and leaves the mean of the score at the true
@@ -72,6 +72,10 @@ class PrivateCox(NewtonSums):
         pieces: number of equal pieces between the bounds, where no edges are given.
         limit: cumulative hazard up to which a record is followed, positive; by default 1 with a
             budget, and none without. A larger one leaves out less and needs more noise.
+        strata: declared column each of whose levels has a baseline of its own; `None` for one
+            baseline. Take few pieces with it, because each has a hazard in every stratum.
+        periods: inner ends of periods of time in each of which every column has an effect of its
+            own, ascending, in the units of the data, each the end of a piece.
         privacy: budget and relation, or `None`. Its clip is not used; leave it at 1.
     """
 
@@ -89,6 +93,8 @@ class PrivateCox(NewtonSums):
     columns: Sequence[Column] = eqx.field(static=True, converter=together)
     pieces: Count = eqx.field(static=True, default=6)
     limit: Positive | None = eqx.field(static=True, default=None)
+    strata: Column | None = eqx.field(static=True, kw_only=True, default=None)
+    periods: tuple[float, ...] = eqx.field(static=True, kw_only=True, default=())
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
@@ -96,13 +102,20 @@ class PrivateCox(NewtonSums):
         check_time(self.time)
         check_event(self.event)
         check_columns(self.columns, "regress on")
+        check_strata(self.strata)
         names = [column.name for column in self.columns]
-        for key, column in (("time", self.time), ("event", self.event)):
-            if column.name in names:
+        alone = {"time": self.time, "event": self.event, "strata": self.strata}
+        for key, column in alone.items():
+            if column is not None and column.name in names:
                 raise ConfigError(f"{key}={column.name!r} is among the columns as well")
-        if self.time.name == self.event.name:
-            raise ConfigError(f"column {self.time.name!r} is both time and event")
+        taken = [column.name for column in alone.values() if column is not None]
+        twice = next((name for name in taken if taken.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigError(
+                f"column {twice!r} stands twice; time, event and strata are columns of their own"
+            )
         _ = self.design  # refuses a column that cannot be one of a regression
+        _ = self.layout
         if self.privacy is not None:
             check_budget(self.privacy)
 
@@ -116,15 +129,16 @@ class PrivateCox(NewtonSums):
         """Start of the first piece, then the ends of all, in the units of the data."""
         return edges_of(self.time, self.pieces)
 
-    @property
-    def width(self) -> int:
-        """Number of effects."""
-        return self.design.width - 1
+    @cached_property
+    def layout(self) -> Layout:
+        """Effects by period, and log hazards by piece and stratum."""
+        levels = ("",) if self.strata is None else self.strata.levels
+        return layout_of(self.design.names[:-1], self.edges, self.periods, levels)
 
     @property
     def points(self) -> int:
-        """Effects, and a log hazard for every piece."""
-        return self.width + len(self.edges) - 1
+        """Effects of each period, and a log hazard for every piece of each stratum."""
+        return self.layout.effects + self.layout.cells
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -139,84 +153,84 @@ class PrivateCox(NewtonSums):
 
     @cached_property
     def queries(self) -> tuple[BlockSum, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Events and exposures by piece; then three times score and information."""
-        relation = Relation.REPLACE_ONE if self.privacy is None else self.privacy.relation
-        edges = np.array(self.edges)
-        cuts = tuple(((edges[1:] - edges[0]) / (edges[-1] - edges[0])).tolist())
-        # nothing has to be bounded without a budget, and nobody loses weight
-        reach = self.design.longest if self.privacy is None else self.design.typical
-        radius = math.sqrt(reach**2 - 1.0)  # without the intercept
-        ends = ends_of(self.time, self.edges)
-        parts = (self.design, self.time, self.event, ends, cuts, radius)
-        size, k = len(cuts), self.points
-        score = rows.Scores(*parts, self.followed)
-        information = rows.Informations(*parts, self.followed)
-        first = (
-            Counts(rows.Events(*parts), size, share=0.5),
-            Parts(rows.Exposures(*parts), size, share=0.5),
-        )
-        other = (
-            Clipped(score, k, score.bound, share=_SCORE),
-            Clipped(information, k * (k + 1) // 2, information.bound, share=1.0 - _SCORE),
-        )
-        point = _point
-        later = BlockSum(other, point, relation=relation)
-        return (BlockSum(first, point, relation=relation), later, later, later)
+        """Events and exposures by cell; then three times score and information."""
+        return queries_of(self)
 
-    def begun(self, first: Any, noise: Any) -> Any:
-        """No effects, and the rate of every piece."""
-        query = self.queries[0]
+    def begun(self, first: Float[Array, " m"], noise: Float[Array, ""]) -> Float[Array, " k"]:
+        """No effects, and the rate of every cell."""
+        query, layout = self.queries[0], self.layout
         events, exposures = query.split(first)
-        return steps.start(events, exposures, jnp.stack(query.spread(noise)), self.width)
+        spread = jnp.stack(query.spread(noise))
+        return steps.start(events, exposures, spread, layout.strata, layout.effects)
 
-    def moved(self, state: Fit, total: Any, noise: Any) -> Any:
+    def moved(
+        self, state: Fit, total: Float[Array, " n"], noise: Float[Array, ""]
+    ) -> Float[Array, " k"]:
         """A Newton step."""
-        query = self.queries[-1]
-        score, information = query.split(total)
-        spread = query.spread(noise)[1]
-        return state.point + steps.step(score, full(information, self.points), spread)
+        asked = self.asked(state.point, total, noise)
+        return state.point + steps.step(asked, self.layout.members)
+
+    def asked(
+        self,
+        point: Float[Array, " k"],
+        total: Float[Array, " n"],
+        noise: Float[Array, ""],
+    ) -> steps.Sum:
+        """A sum after the first in its own units.
+
+        Args:
+            point: point at which it was asked.
+            total: released sum, shape `(n,)`.
+            noise: standard deviation of the noise in each of its entries.
+        """
+        query, layout, c = self.queries[-1], self.layout, self.followed
+        score, squares, crossed, expected = query.split(total)
+        spread, *others = query.spread(noise)
+        found = steps.Information(
+            layout.blocks(squares), crossed.reshape(layout.columns, -1), c * expected
+        )
+        others[-1] = c * others[-1]
+        return steps.Sum(point, score, spread, found, steps.Information(*others))
 
     def told(self, numbers: Float[np.ndarray, " p"], contract: Any) -> HazardRatios | Refused:
-        found = self.estimate(numbers, contract)
-        if not found.curvature <= CURVATURE:
-            times = found.curvature / CURVATURE if math.isfinite(found.curvature) else math.inf
-            wanted = f"about {math.ceil(times)} times" if times < 20.0 else "many times"
-            return Refused(
-                "the noise hides the direction in which the records say the least (noise over "
-                f"smallest eigenvalue of the information {found.curvature:.2g}, at most "
-                f"{CURVATURE:g})",
-                f"{wanted} the records or the epsilon would do, or fewer columns",
-            )
-        if not found.moved <= found.allowed:
-            return Refused(
-                "Newton's method has not converged (its last step moved log hazards by a mean "
-                f"square of {found.moved:.2g}, at most {found.allowed:.2g})",
-                "give more records, a larger epsilon, or fewer columns",
-            )
-        d, edges = self.width, np.array(self.edges)
-        moved = self.design.unscaled
-        # log hazards are those of records in the middle of their bounds, and stay so
+        from scipy.linalg import block_diag
+
+        found, layout = self.estimate(numbers, contract), self.layout
+        why = refused(found)
+        if why is not None:
+            return why
+        edges, moved, d = np.array(self.edges), self.design.unscaled, layout.columns
         matrix = np.array(moved[:d, :d])
-        errors = [matrix @ each[:d, :d] @ matrix.T for each in (found.sampling, found.privacy)]
+        centre = extent(self.design)[0]
+        # from records in the middle of their bounds to those where all columns are 0
+        shift = found.effects @ (moved[-1, :d] - np.array(centre))
+        hazards = found.hazards.reshape(layout.strata, -1) + shift[np.array(layout.places)]
+        sampling, privacy = (
+            np.asarray(block_diag(*(matrix @ each @ matrix.T for each in part)))
+            for part in (found.sampling, found.privacy)
+        )
         return HazardRatios(
-            names=tuple(self.design.names[:d]),
-            values=matrix @ found.values[:d],
-            sampling=errors[0],
-            privacy=errors[1],
-            spans=tuple(self.design.spans[:d]),
+            names=layout.names,
+            values=(found.effects @ matrix.T).ravel(),
+            sampling=sampling,
+            privacy=privacy,
+            spans=tuple(self.design.spans[:d]) * layout.periods,
             edges=self.edges,
-            hazards=np.exp(found.values[d:] + moved[-1, :d] @ found.values[:d])
-            / (edges[-1] - edges[0]),
+            hazards=np.exp(hazards) / (edges[-1] - edges[0]),
             time=self.time.name,
             event=f"{self.event.name} = {self.event.levels[1]}",
             limit=self.followed if self.privacy is not None or self.limit is not None else None,
             sites=round(float(numbers[-1])),
             of_sites=contract.network.agents,
+            periods=layout.bounds,
+            strata=None if self.strata is None else self.strata.name,
+            levels=layout.levels,
+            tested=found.curvature <= TESTED,
             private_size=self.privacy is not None and self.privacy.relation is Relation.ADD_REMOVE,
             repeated=self.privacy is not None and self.privacy.repeated,
         )
 
-    def estimate(self, numbers: Float[np.ndarray, " p"], contract: Any) -> steps.Estimate:
+    def estimate(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Estimate:
         """Effects of the scaled columns and log hazards, from the numbers of a solution.
 
         Args:
@@ -229,23 +243,16 @@ class PrivateCox(NewtonSums):
         ends = np.cumsum([rest * point, first, rest * other])
         points, _, others, sites = np.split(np.asarray(numbers, dtype=float), ends)
         points, others = points.reshape(rest, point), others.reshape(rest, other)
-        query, k = self.queries[-1], self.points
-        both: list[steps.Sum] = []
         with jax.enable_x64(True):
+            both: list[steps.Sum] = []
             for t in (rest - 2, rest - 1):
                 count = float(sites[t + 1])
                 noise = count * float(contract.spread(t + 2, round(count)))
-                score, information = query.split(others[t])
-                one, two = (float(each) for each in query.spread(noise))
-                whole = np.asarray(full(information, k))
-                both.append(steps.Sum(points[t], np.asarray(score), whole, one, two))
-            return steps.estimate((both[0], both[1]), (SHARES[-2], SHARES[-1]), self.width)
+                both.append(self.asked(*map(jnp.asarray, (points[t], others[t], noise))))
+            return estimate((both[0], both[1]), (SHARES[-2], SHARES[-1]), self.layout.members)
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         """Refuse records without these columns, or with a private number that is not declared."""
-        columns = (self.time, self.event, *self.columns)
+        strata = () if self.strata is None else (self.strata,)
+        columns = (self.time, self.event, *self.columns, *strata)
         check_records("PrivateCox fits", problem, columns, self.privacy)
-
-
-def _point(state: Any) -> Any:
-    return state.point

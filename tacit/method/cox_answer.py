@@ -30,12 +30,18 @@ class HazardRatios:
         privacy: covariance of their error due to the noise, shape `(d, d)`.
         spans: distance between the bounds of each column; 1 for levels.
         edges: start of the first piece of time, then the ends of all.
-        hazards: baseline hazard in each piece, per unit of time, where all columns are 0.
+        hazards: baseline hazard in each piece of each stratum, per unit of time, where all columns
+            are 0, shape `(strata, pieces)`.
         time: name of the column of times.
         event: what the event is, such as "died = true".
         limit: cumulative hazard up to which records were followed; `None` for no limit.
         sites: number of sites whose records were used.
         of_sites: number of all sites.
+        periods: start of the first period of time with effects of its own, then the ends of all.
+            Effects of the first period stand first.
+        strata: name of the column of strata, or `None`.
+        levels: names of the strata; one without a name if there are none.
+        tested: whether noise leaves enough for a test of proportional hazards.
         private_size: whether the number of records is private; it is not released here.
         repeated: whether a person may have several records, so that they are not independent.
     """
@@ -46,12 +52,16 @@ class HazardRatios:
     privacy: Float[np.ndarray, "d d"]
     spans: tuple[float, ...]
     edges: tuple[float, ...]
-    hazards: Float[np.ndarray, " pieces"]
+    hazards: Float[np.ndarray, "strata pieces"]
     time: str
     event: str
     limit: float | None
     sites: int
     of_sites: int
+    periods: tuple[float, ...]
+    strata: str | None = None
+    levels: tuple[str, ...] = ("",)
+    tested: bool = True
     private_size: bool = False
     repeated: bool = False
     kind: ClassVar[str] = "cox"
@@ -67,6 +77,38 @@ class HazardRatios:
         from scipy.stats import norm
 
         return 2.0 * norm.sf(np.abs(self.values / self.errors))
+
+    def proportional(self) -> pd.DataFrame:
+        """Wald's tests that effects are the same in all periods, with the noise in them.
+
+        One row for each effect and one for all together, "all"; none with one period, or where the
+        noise hides too much.
+        """
+        import pandas as pd
+        from scipy.stats import chi2
+
+        periods = len(self.periods) - 1
+        d = len(self.names) // periods
+        rows: list[dict[str, Any]] = []
+        # each period against the first
+        against = np.hstack([-np.ones((periods - 1, 1)), np.eye(periods - 1)])
+        shown = [name.removesuffix(self._within()) for name in self.names[:d]]
+        for name, chosen in (*zip(shown, np.eye(d)[:, None], strict=True), ("all", np.eye(d))):
+            contrast = np.kron(against, chosen)
+            degrees = len(contrast)
+            if not (degrees and self.tested):
+                continue
+            apart = contrast @ self.values
+            spread = contrast @ (self.sampling + self.privacy) @ contrast.T
+            statistic = float(apart @ np.linalg.solve(spread, apart))
+            p_value = float(chi2.sf(statistic, degrees))
+            found = {"chi_squared": statistic, "degrees": degrees, "p_value": p_value}
+            rows.append({"parameter": name, **found})
+        return pd.DataFrame(rows, columns=["parameter", "chi_squared", "degrees", "p_value"])
+
+    def _within(self) -> str:
+        """What the names of the effects of the first period end with."""
+        return f" ({self.periods[0]:g}, {self.periods[1]:g}]"
 
     def frame(self) -> pd.DataFrame:
         """One row per effect: log hazard ratio with its errors, z, p, and ratio with 95 % ends."""
@@ -89,11 +131,15 @@ class HazardRatios:
         )
 
     def baseline(self) -> pd.DataFrame:
-        """The baseline hazard: one row per piece, with its ends."""
+        """The baseline hazard: one row per piece of each stratum, with its ends."""
         import pandas as pd
 
-        ends = {"from": self.edges[:-1], "to": self.edges[1:], "hazard": self.hazards}
-        return pd.DataFrame(ends)
+        ends = {"from": self.edges[:-1], "to": self.edges[1:]}
+        found = [
+            pd.DataFrame({**({self.strata: level} if self.strata else {}), **ends, "hazard": row})
+            for level, row in zip(self.levels, self.hazards, strict=True)
+        ]
+        return pd.concat(found, ignore_index=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Effects and baseline as plain values."""
@@ -106,6 +152,9 @@ class HazardRatios:
             "limit": self.limit,
             "sites": self.sites,
             "of_sites": self.of_sites,
+            "strata": self.strata,
+            "periods": list(self.periods),
+            "proportional_hazards": self.proportional().to_dict("records"),
             "rows": rows,
             "baseline": baseline,
         }
@@ -139,8 +188,9 @@ class HazardRatios:
         found = (
             f"Cox regression of the records of {whose} sites: hazard ratios of one unit more, or "
             f"of a level against its reference. Time is {self.time}, the event {self.event}; the "
-            f"baseline hazard is constant in each of {len(self.hazards)} pieces of time."
+            f"baseline hazard is constant in each of {len(self.edges) - 1} pieces of time"
         )
+        found += "." if self.strata is None else f", for each {self.strata} on its own."
         if self.limit is not None:
             found += (
                 f" Records are followed up to a cumulative hazard of {self.limit:g}, which bounds "
@@ -148,6 +198,16 @@ class HazardRatios:
             )
         covered = "sampling and the noise" if self.privacy.any() else "sampling; no noise was added"
         found += f" Standard errors and 95 % intervals cover {covered}."
+        if len(self.periods) > 2 and not self.tested:
+            found += " The noise hides too much for a test of proportional hazards."
+        elif len(self.periods) > 2:
+            *each, (_, statistic, degrees, p) = self.proportional().itertuples(index=False)
+            found += (
+                " Test of proportional hazards, that effects are the same in all periods: "
+                f"chi-squared {statistic:.2f}, degrees of freedom {degrees}, {_p(p)}"
+            )
+            alone = ", ".join(f"{name} {_p(p_value)}" for name, _, _, p_value in each)
+            found += f" ({alone})." if len(each) > 1 else "."
         if self.repeated:
             found += f" {REPEATED}"
         return f"{found} {PRIVATE_SIZE.format(released='')}" if self.private_size else found
@@ -189,3 +249,7 @@ class HazardRatios:
         """The table in LaTeX, for the booktabs package."""
         heads, *rows = self.cells()
         return latex.table([latex.latex(head) for head in heads], rows)
+
+
+def _p(value: float) -> str:
+    return f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tacit.arguments import checked
-from tacit.data.feature import Feature
+from tacit.data.feature import Categorical, Feature
 from tacit.data.frames import Table
 from tacit.errors import ConfigError
 from tacit.method.cox import PrivateCox
@@ -64,6 +64,8 @@ def cox(
     edges: Sequence[float] = (),
     pieces: int = 6,
     limit: float | None = None,
+    strata: str | None = None,
+    periods: Sequence[float] = (),
     site: str = "site",
     sites: Sequence[str] | None = None,
     epsilon: float | None = 1.0,
@@ -94,6 +96,10 @@ def cox(
         pieces: number of equal pieces between the bounds, where no edges are given.
         limit: cumulative hazard up to which a record is followed, positive; by default 1 with a
             budget, and none without.
+        strata: column whose levels have a baseline hazard of their own, such as that of the sites;
+            `None` for one baseline.
+        periods: inner ends of periods of time in each of which every column has an effect of its
+            own, each the end of a piece; the test of proportional hazards compares them.
         site: column that holds each record's site.
         sites: names of the sites; by default those in the data, which are then assumed public.
         epsilon: privacy budget of the whole fit, positive; `None` for no privacy.
@@ -136,11 +142,15 @@ def cox(
         >>> float(fit.table.values[0].round(2))
         0.03
     """
+    if strata is not None and strata == site and strata not in (columns or {}):
+        named = list(data) if sites is None and isinstance(data, Mapping) else sites
+        if named is not None:  # public, and so are the strata
+            columns = {**(columns or {}), site: Categorical(list(map(str, named)))}
     remedy = "'days': data.Numeric(0, 1000)"
     _, schema, records = declared_records(
         data,
         [time, event, *on],
-        None,
+        strata,
         columns,
         remedy,
         missing="drop",
@@ -156,6 +166,8 @@ def cox(
         [records.column(name) for name in on],
         pieces,
         limit,
+        strata=None if strata is None else records.column(strata),
+        periods=tuple(periods),
         privacy=budget(epsilon, delta, relation, masks, records_per_person, sites_per_person),
     )
     result = run_on(records, method, method.only_rounds, seed, ledger, dataset)

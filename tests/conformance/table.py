@@ -231,8 +231,14 @@ ROWS = (
         status="none",
     ),
     Row(
-        "cox, masks",
-        PrivateCox(_COLUMNS[1], tables(0).column("ill"), _COLUMNS[:1], privacy=_MASKED_COUNTS),
+        "cox, periods, masks",
+        PrivateCox(
+            _COLUMNS[1],
+            tables(0).column("ill"),
+            _COLUMNS[:1],
+            periods=(65.0,),
+            privacy=_MASKED_COUNTS,
+        ),
         _CLIENTS,
         rounds=4,
     ),

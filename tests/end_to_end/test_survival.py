@@ -286,6 +286,16 @@ COX = (
     ('by = "arm"\nintervals = 20', 'columns = ["arm"]\npieces = 3'),
 )
 
+STRATIFIED = (
+    COX[0],
+    (
+        'by = "arm"\nintervals = 20',
+        'columns = ["arm"]\nstrata = "clinic"\nperiods = [2.5]\npieces = 4',
+    ),
+    ("[partition]", 'clinic = { levels = ["east", "north", "south", "west"] }\n[partition]'),
+    ("epsilon = 2.0", "epsilon = 8.0"),
+)
+
 
 def test_a_cox_study_is_run_and_its_table_is_written(tmp_path: Path) -> None:
     document = told("run", written(tmp_path, *COX))
@@ -316,13 +326,57 @@ def test_a_cox_study_is_run_and_its_table_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_a_cox_study_with_strata_and_periods_tests_proportional_hazards(tmp_path: Path) -> None:
+    document = told("run", written(tmp_path, *STRATIFIED))
+    answer = document["answer"]
+    assert (answer["strata"], answer["periods"]) == ("clinic", [0.0, 2.5, 10.0])
+    assert [row["clinic"] for row in answer["baseline"]] == [each for each in SITES for _ in "abcd"]
+    tested = answer["proportional_hazards"][-1]
+    assert tested["degrees"] == 1 and tested["p_value"] > 0.001
+    assert document["guarantee"]["owners"][0]["status"] == "proved"
+    page = (tmp_path / "results" / "report.html").read_text()
+    assert "Test of proportional hazards" in page and "arm[T.new] (2.5, 10]" in page
+    # the column of sites needs no declaration where their names are given
+    found = tacit.cox(
+        pd.read_csv(tmp_path / "patients.csv"),
+        "years",
+        "died",
+        ["arm"],
+        columns={
+            "years": data.Numeric(0, 10),
+            "died": data.Boolean(),
+            "arm": data.Categorical(["old", "new"]),
+        },
+        pieces=4,
+        strata="clinic",
+        periods=[2.5],
+        site="clinic",
+        sites=SITES,
+        epsilon=8.0,
+        seed=json.loads((tmp_path / "results" / "result.json").read_text())["seed"],
+    )
+    values = [row["log_hazard_ratio"] for row in answer["rows"]]
+    np.testing.assert_allclose(found.table.values, values, rtol=1e-9)
+
+
+@pytest.mark.long
 def test_the_claim_of_a_cox_study_survives_an_audit(tmp_path: Path) -> None:
     found = told("audit", written(tmp_path, *COX), "--trials", "500", "--output", tmp_path / "a")
     assert found["refuted"] is False and found["lower_bound"] < 2.0
 
 
 @pytest.mark.slow
-def test_sites_and_a_simulation_fit_the_same_cox_model(tmp_path: Path) -> None:
+def test_the_claim_of_strata_and_periods_survives_an_audit(tmp_path: Path) -> None:
+    study = written(tmp_path, *STRATIFIED)
+    found = told("audit", study, "--trials", "500", "--output", tmp_path / "a")
+    assert found["refuted"] is False and found["lower_bound"] < 8.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [COX, STRATIFIED], ids=["plain", "strata and periods"])
+def test_sites_and_a_simulation_fit_the_same_cox_model(
+    tmp_path: Path, changes: tuple[tuple[str, str], ...]
+) -> None:
     from tacit.testing import check_between_sites
 
-    check_between_sites(written(tmp_path, *COX, REPEATED))
+    check_between_sites(written(tmp_path, *changes, REPEATED))

@@ -27,6 +27,7 @@ SCHEMA = data.Schema(
         "died": data.Boolean(),
         "age": data.Numeric(20, 80),
         "sex": data.Categorical(["f", "m"]),
+        "ward": data.Categorical(["east", "north", "west"]),
     },
     target=None,
     intercept=False,
@@ -41,8 +42,22 @@ def frame(records: int, seed: int = 0) -> Any:
     hazard = 0.08 * np.exp(TRUE[0] * (age - 50) + TRUE[1] * (sex == "m"))
     lived, followed = rng.exponential(size=records) / hazard, rng.uniform(0, 15, records)
     return pd.DataFrame(
-        {"years": np.minimum(lived, followed), "died": lived <= followed, "age": age, "sex": sex}
+        {
+            "years": np.minimum(lived, followed),
+            "died": lived <= followed,
+            "age": age,
+            "sex": sex,
+            "ward": rng.choice(["east", "north", "west"], records, p=[0.5, 0.3, 0.2]),
+        }
     )
+
+
+def with_wards(table: Any) -> Any:
+    """Records whose wards differ in hazard and in age."""
+    rng = np.random.default_rng(8)
+    ward = np.where(table["age"] + rng.normal(0, 15, len(table)) > 55, "north", table["ward"])
+    times = np.where(ward == "north", 0.5, 1.0) * table["years"]
+    return table.assign(ward=ward, years=times)
 
 
 def task(table: Any) -> Any:
@@ -68,28 +83,43 @@ def private() -> Any:
     return fitted(PrivateCox(*ASKED, privacy=BUDGET), table_of_many())
 
 
-def by_hand(table: Any, pieces: int = 6) -> Any:
+def by_hand(table: Any, pieces: int = 6, strata: bool = False, cut: float | None = None) -> Any:
     """The same model as a Poisson regression of statsmodels, one row per record and piece."""
     ends = np.linspace(0, 10, pieces + 1)
     time = np.minimum(table["years"].to_numpy(), 10.0)
     died = (table["died"] & (table["years"] < 10)).to_numpy()
+    wards = sorted(set(table["ward"])) if strata else [None]
     rows = []
     for j, (low, high) in enumerate(pairwise(ends)):
         exposure = np.clip(time - low, 0, high - low)
         there = exposure > 0
+        columns = {
+            "age": table["age"].to_numpy()[there],
+            "male": (table["sex"] == "m").to_numpy()[there].astype(float),
+        }
+        if cut is not None:
+            columns = {
+                f"{name} {late}": each * (late == (low >= cut))
+                for late in (False, True)
+                for name, each in columns.items()
+            }
         rows.append(
             pd.DataFrame(
                 {
                     "events": (died & (time > low) & (time <= high))[there].astype(float),
                     "exposure": exposure[there],
-                    "age": table["age"].to_numpy()[there],
-                    "male": (table["sex"] == "m").to_numpy()[there].astype(float),
-                    **{f"piece {i}": float(i == j) for i in range(pieces)},
+                    **columns,
+                    **{
+                        f"piece {i} {ward}": (i == j)
+                        * (1.0 if ward is None else (table["ward"] == ward).to_numpy()[there])
+                        for ward in wards
+                        for i in range(pieces)
+                    },
                 }
             )
         )
     whole = pd.concat(rows)
-    design = whole.drop(columns=["events", "exposure"])
+    design = whole.drop(columns=["events", "exposure"]).astype(float)
     model = sm.GLM(whole["events"], design, sm.families.Poisson(), offset=np.log(whole["exposure"]))
     return model.fit(tol=1e-12)
 
@@ -101,7 +131,8 @@ def test_without_noise_it_is_the_poisson_regression_of_statsmodels() -> None:
     assert isinstance(found, HazardRatios) and found.names == ("age", "sex[T.m]")
     np.testing.assert_allclose(found.values, expected.params.to_numpy()[:2], atol=1e-5)
     np.testing.assert_allclose(found.errors, expected.bse.to_numpy()[:2], rtol=3e-3)
-    np.testing.assert_allclose(np.log(found.hazards), expected.params.to_numpy()[2:], atol=1e-3)
+    base = np.log(found.hazards).ravel()
+    np.testing.assert_allclose(base, expected.params.to_numpy()[2:], atol=1e-3)
     assert "no noise was added" in found.sentence() and found.limit is None
 
 
@@ -118,32 +149,117 @@ def test_without_noise_it_is_near_the_partial_likelihood() -> None:
     assert (np.abs(found.values - theirs.params) < 0.05 * theirs.bse).all()
 
 
-def blocks(limit: float | None = None) -> tuple[Any, Any]:
-    score, information = PrivateCox(*ASKED, limit=limit, privacy=BUDGET).queries[-1].blocks
-    return score, information
+def test_strata_are_stratum_by_piece_indicators_and_near_the_stratified_partial_likelihood() -> (
+    None
+):
+    table = with_wards(frame(2000))
+    method = PrivateCox(*ASKED, pieces=3, strata=COLUMNS["ward"])
+    found = fitted(method, table).answer
+    expected = by_hand(table, pieces=3, strata=True)
+    np.testing.assert_allclose(found.values, expected.params.to_numpy()[:2], atol=1e-4)
+    np.testing.assert_allclose(found.errors, expected.bse.to_numpy()[:2], rtol=3e-3)
+    base = np.log(found.hazards).ravel()
+    np.testing.assert_allclose(base, expected.params.to_numpy()[2:], atol=1e-2)
+    assert found.hazards.shape == (3, 3) and set(found.baseline()["ward"]) == set(found.levels)
+    assert "for each ward on its own" in found.sentence()
+    died = table["died"] & (table["years"] < 10)
+    theirs: Any = sm.PHReg(
+        table["years"].clip(0, 10),
+        np.column_stack([table["age"], table["sex"] == "m"]).astype(float),
+        died.to_numpy(),
+        strata=table["ward"].to_numpy(),
+    ).fit()
+    assert (np.abs(found.values - theirs.params) < 0.1 * theirs.bse).all()
+    plain = fitted(PrivateCox(*ASKED), table).answer
+    assert np.abs(plain.values[0] - theirs.params[0]) > 1.0 * theirs.bse[0]
+
+
+def test_periods_are_interactions_with_time_and_their_test_is_walds() -> None:
+    table = frame(2000)
+    found = fitted(PrivateCox(*ASKED, periods=(5.0,)), table).answer
+    expected = by_hand(table, cut=5.0)
+    assert found.names == ("age (0, 5]", "sex[T.m] (0, 5]", "age (5, 10]", "sex[T.m] (5, 10]")
+    np.testing.assert_allclose(found.values, expected.params.to_numpy()[:4], atol=1e-4)
+    np.testing.assert_allclose(found.errors, expected.bse.to_numpy()[:4], rtol=3e-3)
+    base = np.log(found.hazards).ravel()
+    np.testing.assert_allclose(base, expected.params.to_numpy()[4:], atol=1e-2)
+    contrast = np.zeros((2, len(expected.params)))
+    contrast[:, :4] = [[-1, 0, 1, 0], [0, -1, 0, 1]]
+    tests = found.proportional().set_index("parameter")
+    theirs = expected.wald_test(contrast, scalar=True)
+    assert tests.loc["all", "chi_squared"] == pytest.approx(float(theirs.statistic), rel=0.01)
+    assert tests.loc["all", "p_value"] == pytest.approx(float(theirs.pvalue), rel=0.02)
+    alone = expected.wald_test(contrast[:1], scalar=True)
+    assert tests.loc["age", "p_value"] == pytest.approx(float(alone.pvalue), rel=0.02)
+    assert "Test of proportional hazards" in found.sentence()
+    assert found.to_dict()["proportional_hazards"][-1]["degrees"] == 2
+
+
+@pytest.mark.long
+def test_strata_and_periods_hold_together_with_noise() -> None:
+    table = with_wards(frame(16000))
+    given = {"strata": COLUMNS["ward"], "periods": (10 / 3,), "pieces": 3}
+    noisy = fitted(PrivateCox(*ASKED, **given, privacy=BUDGET), table).answer
+    exact = fitted(PrivateCox(*ASKED, **given), table).answer
+    apart = np.abs(noisy.values - exact.values)
+    assert (apart < 4.0 * np.sqrt(np.diag(noisy.privacy) + np.diag(exact.sampling))).all()
+    assert (noisy.errors > exact.errors).all()
+    assert noisy.proportional()["degrees"].tolist() == [1, 1, 2]
+
+
+def blocks(limit: float | None = None, **given: Any) -> Any:
+    return PrivateCox(*ASKED, limit=limit, privacy=BUDGET, **given).queries[-1].blocks
+
+
+def raw(rng: Any, records: int) -> Any:
+    """Records as they are stored, at the ends of what is declared and within."""
+    sex, ward = rng.integers(0, 2, records), np.eye(3)[rng.integers(0, 3, records)]
+    time, died = rng.uniform(-1, 1.02, records), rng.integers(0, 2, records)
+    age = rng.choice([-1.0, 1.0, 0.3, 0.0], records)
+    return np.column_stack([time, died, age, 1 - sex, sex, ward])
 
 
 @pytest.mark.parametrize("limit", [0.5, 1.0, 2.5])
-def test_bounds_hold_without_a_clip_and_are_attained(limit: float) -> None:
-    rng = np.random.default_rng(1)
-    n = 4000
-    age = rng.choice([-1.0, 1.0, 0.3, 0.0], n)
-    sex = rng.integers(0, 2, n)
-    records = np.column_stack([rng.uniform(-1, 1.02, n), rng.integers(0, 2, n), age, 1 - sex, sex])
-    points = rng.normal(0, 1.5, (n, 8)) * rng.choice([0.0, 1.0, 3.0], (n, 1))
-    for block in blocks(limit):
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"periods": (5.0,)}, {"strata": COLUMNS["ward"], "periods": (5.0,)}],
+    ids=["plain", "periods", "strata and periods"],
+)
+def test_bounds_hold_without_a_clip_and_are_attained(limit: float, given: dict[str, Any]) -> None:
+    rng, n = np.random.default_rng(1), 4000
+    method = PrivateCox(*ASKED, limit=limit, privacy=BUDGET, **given)
+    records = raw(rng, n)
+    points = rng.normal(0, 1.5, (n, method.points)) * rng.choice([0.0, 1.0, 3.0], (n, 1))
+    vectors: Any
+    *vectors, parts = method.queries[-1].blocks
+    for block in vectors:
         asked = np.asarray(jax.vmap(block.asked)(jnp.asarray(records), jnp.asarray(points)))
         norms = np.linalg.norm(asked, axis=1)
         assert np.isfinite(norms).all()
-        assert 0.75 * block.bound < norms.max() <= block.bound * (1 + 1e-12)
+        assert 0.75 * block.bound < norms.max() <= block.bound * (1 + 1e-6)
+    asked = np.asarray(jax.vmap(parts.asked)(jnp.asarray(records), jnp.asarray(points)))
+    assert asked.min() >= 0.0 and 0.75 < asked.sum(axis=1).max() <= 1.0 + 1e-6
 
 
 def test_a_record_without_a_value_adds_nothing() -> None:
-    record = jnp.array([0.0, 1.0, jnp.nan, 1.0, 0.0])
-    for block in blocks():
-        for absent in (record, jnp.array([0.0, jnp.nan, 0.0, 1.0, 0.0])):
-            asked = block.asked(absent, jnp.zeros(8))
-            assert not block.bounded(asked[None]).any()
+    given = {"strata": COLUMNS["ward"], "periods": (5.0,)}
+    method = PrivateCox(*ASKED, privacy=BUDGET, **given)
+    whole = jnp.asarray(raw(np.random.default_rng(2), 1)[0]).at[1].set(1.0)
+    absent = [
+        whole.at[1].set(jnp.nan),
+        whole.at[2].set(jnp.nan),
+        whole.at[0].set(jnp.nan),
+        whole.at[5:].set(0.0),
+    ]
+    point = jnp.zeros(method.points)
+    for query, records in (
+        (method.queries[0], (absent[0], *absent[2:])),
+        (method.queries[1], absent),
+    ):
+        for block in query.blocks:
+            assert block.bounded(block.asked(whole, point)[None]).any()
+            for record in records:
+                assert not block.bounded(block.asked(record, point)[None]).any()
 
 
 def test_the_score_is_unbiased_at_the_truth_and_a_clip_would_not_be() -> None:
@@ -153,8 +269,10 @@ def test_the_score_is_unbiased_at_the_truth_and_a_clip_would_not_be() -> None:
     hazard = np.exp(base + beta[0] * age + beta[1] * sex)
     lived, followed = rng.exponential(size=n) / hazard, rng.uniform(0.2, 2, n)
     time = np.minimum(np.minimum(lived, followed), 1.0)
-    records = np.column_stack([2 * time - 1, lived <= followed, age, 1 - sex, sex])
-    point = jnp.asarray([*beta, *[base] * 6])
+    wards = np.tile([1.0, 0.0, 0.0], (n, 1))
+    records = np.column_stack([2 * time - 1, lived <= followed, age, 1 - sex, sex, wards])
+    # hazards are those of records half of which are men
+    point = jnp.asarray([*beta, *[base + 0.5 * beta[1]] * 6])
     block = blocks()[0]
     asked = np.asarray(
         jax.jit(jax.vmap(lambda each: block.asked(each, point)))(jnp.asarray(records))
@@ -201,6 +319,17 @@ def test_intervals_hold_the_truth() -> None:
     assert 0.8 < ratio < 1.15
 
 
+@pytest.mark.long
+def test_the_test_of_proportional_hazards_has_its_size_and_finds_a_change() -> None:
+    from benchmarks.cox import p_values
+
+    chance, change = (p_values(16_000, 2.0, 40, later) < 0.05 for later in (0.0, 0.5))
+    assert min(len(chance), len(change)) >= 36
+    # at a size of .05 more than 7 of 40 come once in a thousand times
+    assert chance.sum(axis=0).max() <= 7
+    assert change.mean(axis=0).min() > 0.9
+
+
 def test_too_few_records_are_refused() -> None:
     answer = fitted(PrivateCox(*ASKED, privacy=BUDGET), frame(400)).answer
     assert isinstance(answer, Refused)
@@ -219,6 +348,16 @@ def test_too_few_records_are_refused() -> None:
         ({"columns": "age"}, "must be a list"),
         ({"pieces": 0}, "pieces=0"),
         ({"limit": 0.0}, "limit=0"),
+        ({"strata": COLUMNS["age"]}, "fewer than two levels"),
+        ({"strata": COLUMNS["sex"]}, "strata='sex' is among the columns"),
+        ({"strata": COLUMNS["died"]}, "column 'died' stands twice"),
+        ({"strata": "ward"}, "write strata="),
+        (
+            {"periods": (4.0,)},
+            r"periods=\[4\]: 4 is not an inner end of a piece; these are: 1.66667",
+        ),
+        ({"periods": (5.0, 5.0)}, "must be ascending"),
+        ({"periods": (5.0,), "pieces": 1}, "none, with one piece"),
     ],
 )
 def test_mistakes_are_refused(given: dict[str, Any], what: str) -> None:

@@ -1,0 +1,180 @@
+"""The estimate of a private Cox regression from its last two sums, and when there is none."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from tacit.method._cox_steps import Eliminated, Information, Sum, eliminated, moves
+from tacit.method._glm_steps import raised
+from tacit.method.answer import Refused
+from tacit.method.coefficients import CURVATURE
+
+_FAR = 0.35
+"""Largest last step, in root mean square of the log hazard, before which a sum is pooled."""
+
+TESTED = 0.5
+"""Largest noise of the information over its smallest eigenvalue at which effects of periods are
+compared: more makes their joint test reject too often."""
+
+
+class Estimate(NamedTuple):
+    """An estimate with its covariance, and what the rule for intervals is about.
+
+    Attributes:
+        effects: effects of the scaled columns in each period, shape `(p, d)`.
+        hazards: log hazards of the cells.
+        sampling: covariance of the sampling error of the effects, shape `(p, d, d)`; those of
+            different periods are independent.
+        privacy: covariance of their error due to the noise, likewise.
+        curvature: noise of the information, as an operator, over its smallest eigenvalue.
+        moved: twice what the last step leaves of the log hazard, which is about its mean square.
+        allowed: largest `moved` at which intervals are printed.
+    """
+
+    effects: Float[np.ndarray, "p d"]
+    hazards: Float[np.ndarray, " cells"]
+    sampling: Float[np.ndarray, "p d d"]
+    privacy: Float[np.ndarray, "p d d"]
+    curvature: float
+    moved: float
+    allowed: float
+
+
+def estimate(both: tuple[Sum, Sum], shares: tuple[float, float], members: Any) -> Estimate:
+    """The estimate from the last two sums, pooled as those of other regressions are.
+
+    Args:
+        both: last two sums.
+        shares: their shares of the budget.
+        members: 1 for the cells of each period, else 0, shape `(p, cells)`.
+    """
+    parts = np.array(shares) / sum(shares)
+    if not both[0].score_noise:  # nothing to average, and the last one is nearest
+        parts = np.array([0.0, 1.0])
+    found = _pooled(both, parts, members)
+    if found.moved > _FAR**2:  # a point that far away has another information
+        found = _pooled(both, np.array([0.0, 1.0]), members)
+    return found
+
+
+def _pooled(both: tuple[Sum, Sum], parts: Float[np.ndarray, " 2"], members: Any) -> Estimate:
+    whole = Information(
+        *(
+            sum(f * part for f, part in zip(parts, each, strict=True))
+            for each in zip(both[0].information, both[1].information, strict=True)
+        )
+    )
+    noise = Information(
+        *(
+            float(np.hypot(parts[0] * one, parts[1] * two))
+            for one, two in zip(both[0].noise, both[1].noise, strict=True)
+        )
+    )
+    found = Eliminated(*map(np.asarray, eliminated(whole, noise, members)))
+    d, left = len(found.means), np.asarray(jax.vmap(raised)(found.left, found.noise))
+    least = np.linalg.eigvalsh(found.left)[:, 0]
+    far = found.noise * np.sqrt(2.0 * d) / np.where(least > 0.0, least, np.nan)
+    stepped = [tuple(map(np.asarray, moves(each, found, members))) for each in both]
+    omega = np.array([0.0, 1.0])
+    if parts[0] > 0.0 and all(each.score_noise for each in both):
+        omega = np.array(
+            [
+                each.score_noise**2
+                + (noise.effects**2 * np.sum(one**2) + noise.crossed**2 * np.sum(two**2))
+                / len(members)
+                for each, (one, two) in zip(both, stepped, strict=True)
+            ]
+        )
+        omega = (1.0 / omega) / np.sum(1.0 / omega)
+    size = len(members) * d
+    effects, hazards = (
+        sum(
+            w * (place + move[i])
+            for w, place, move in zip(
+                omega,
+                (np.split(np.asarray(each.point), [size])[i] for each in both),
+                [(one.ravel(), two) for one, two in stepped],
+                strict=True,
+            )
+        )
+        for i in range(2)
+    )
+    one, two = (omega[0] * stepped[0][i] + omega[1] * stepped[1][i] for i in range(2))
+    spread = float(np.sum((omega * [each.score_noise for each in both]) ** 2))
+    inverse = np.linalg.inv(left)
+    shaken = np.stack(
+        [
+            _shaken(each, two, here, found, noise, spread)
+            for each, here in zip(one, members, strict=True)
+        ]
+    )
+    privacy = inverse @ shaken @ inverse
+    events = max(float(found.hazards.sum()), 1.0)
+    error = np.sqrt(max(float(np.einsum("pik,pki->", inverse + privacy, left)), 0.0) / events)
+    last = float(np.einsum("pi,pik,pk->", stepped[1][0], left, stepped[1][0])) / events
+    # twice what a step leaves: half of a square of effects, and these times the move of hazards
+    mean = float(found.hazards @ stepped[1][1]) / events
+    moved = last + 2.0 * np.sqrt(max(last, 0.0)) * abs(mean)
+    curvature = float(np.max(far)) if np.isfinite(far).all() else np.inf
+    return Estimate(
+        np.asarray(effects).reshape(-1, d),
+        np.asarray(hazards),
+        inverse,
+        privacy,
+        curvature,
+        float(moved),
+        float(error),
+    )
+
+
+def _shaken(
+    one: Float[np.ndarray, " d"],
+    two: Float[np.ndarray, " cells"],
+    here: Float[np.ndarray, " cells"],
+    found: Eliminated,
+    noise: Information,
+    spread: float,
+) -> Float[np.ndarray, "d d"]:
+    """Covariance of the noise in a period's score without hazards: its own, and that of the step.
+
+    Args:
+        one: last step of its effects.
+        two: last step of the log hazards.
+        here: 1 for its cells, else 0.
+        found: the information without hazards.
+        noise: noise in the information.
+        spread: variance of the noise in each entry of the score.
+    """
+    means, unsure = found.means * here, found.unsure * here
+    # the noise of a symmetric matrix, half as large beside the diagonal, times the step
+    square = noise.effects**2 * (one @ one * np.eye(len(one)) + np.outer(one, one))
+    shaken = spread * np.eye(len(one)) + 0.5 * square + np.diag(unsure @ two**2)
+    each = spread + one**2 @ unsure + (noise.hazards * two) ** 2
+    shaken += (means * each) @ means.T
+    both = ((unsure * one[:, None]) * two) @ means.T
+    return shaken - both - both.T
+
+
+def refused(found: Estimate) -> Refused | None:
+    """Why there are no intervals, and what would do; `None` if there are."""
+    if not found.curvature <= CURVATURE:
+        times = found.curvature / CURVATURE if math.isfinite(found.curvature) else math.inf
+        wanted = f"about {math.ceil(times)} times" if times < 20.0 else "many times"
+        return Refused(
+            "the noise hides the direction in which the records say the least (noise over "
+            f"smallest eigenvalue of the information {found.curvature:.2g}, at most "
+            f"{CURVATURE:g})",
+            f"{wanted} the records or the epsilon would do, or fewer columns, pieces or strata",
+        )
+    if not found.moved <= found.allowed:
+        return Refused(
+            "Newton's method has not converged (its last step moved log hazards by a mean "
+            f"square of {found.moved:.2g}, at most {found.allowed:.2g})",
+            "give more records, a larger epsilon, or fewer columns, pieces or strata",
+        )
+    return None
