@@ -92,7 +92,10 @@ def one_table(
 
 def _table(what: str, given: object, more: str) -> pd.DataFrame:
     if isinstance(given, str | Path):
-        return load(given)
+        try:
+            return load(given)
+        except ProblemError as error:
+            raise ProblemError(f"{what}: {error}") from error
     if is_frame(given) or hasattr(given, "collect"):
         return from_frame(cast(Table, given))
     raise ConfigError(

@@ -19,7 +19,7 @@ _SCORE, _EFFECTS, _CROSSED, _HAZARDS = 0.6, 0.23, 0.12, 0.05
 
 
 def queries_of(method: PrivateCox) -> tuple[BlockSum, ...]:
-    """Events and exposures by cell; then three times score and information."""
+    """Events and exposures by cell; then score and information in every sum."""
     budget, layout, edges = method.privacy, method.layout, np.array(method.edges)
     relation = Relation.REPLACE_ONE if budget is None else budget.relation
     centre, typical, length = rows.extent(method.design)
@@ -49,7 +49,8 @@ def queries_of(method: PrivateCox) -> tuple[BlockSum, ...]:
         Parts(rows.Expected(*at), cells, share=_HAZARDS),
     )
     later = BlockSum(other, _point, relation=relation)
-    return (BlockSum(first, _point, relation=relation), later, later, later)
+    rest = len(method.shares) - 1
+    return (BlockSum(first, _point, relation=relation), *[later] * rest)
 
 
 def _point(state: Any) -> Any:

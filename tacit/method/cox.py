@@ -1,4 +1,7 @@
-"""Private Cox regression by a piecewise-exponential likelihood, from four private sums."""
+"""Private Cox regression by a piecewise-exponential likelihood, from four private sums.
+
+Without a budget there are seven, with which Newton's method converges from strong effects, too.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,9 @@ from tacit.types import Relation
 
 SHARES = (0.06, 0.2, 0.3, 0.44)
 """Share of the budget of each sum."""
+
+_EXACT = (1.0 / 7.0,) * 7
+"""That of each sum without a budget: more of them cost nothing."""
 
 _NO_LIMIT = 1000.0
 """Cumulative hazard that no record reaches."""
@@ -142,7 +148,7 @@ class PrivateCox(NewtonSums):
 
     @property
     def shares(self) -> tuple[float, ...]:
-        return SHARES
+        return _EXACT if self.privacy is None else SHARES
 
     @property
     def followed(self) -> float:
@@ -249,7 +255,8 @@ class PrivateCox(NewtonSums):
                 count = float(sites[t + 1])
                 noise = count * float(contract.spread(t + 2, round(count)))
                 both.append(self.asked(*map(jnp.asarray, (points[t], others[t], noise))))
-            return estimate((both[0], both[1]), (SHARES[-2], SHARES[-1]), self.layout.members)
+            one, other = self.shares[-2:]
+            return estimate((both[0], both[1]), (one, other), self.layout.members)
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         """Refuse records without these columns, or with a private number that is not declared."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from tacit._engine.result import Result
@@ -58,9 +59,13 @@ class Outcome(abc.ABC):
         return f"{self._shown.summary()}\n\n{self.guarantee}"
 
     def __repr__(self) -> str:
-        return self._shown.summary()
+        answer = self.result.answer
+        return answer.sentence() if isinstance(answer, Refused) else self._shown.summary()
 
     def _repr_html_(self) -> str:
+        answer = self.result.answer
+        if isinstance(answer, Refused):
+            return f"<p>{escape(answer.sentence())}</p>"
         return self._shown.to_html()
 
     def to_frame(self) -> pd.DataFrame:

@@ -142,6 +142,8 @@ def cox(
         >>> float(fit.table.values[0].round(2))
         0.03
     """
+    if not on:
+        raise ConfigError("on is empty; name the columns that the hazard depends on")
     if strata is not None and strata == site and strata not in (columns or {}):
         named = list(data) if sites is None and isinstance(data, Mapping) else sites
         if named is not None:  # public, and so are the strata

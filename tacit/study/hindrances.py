@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.data.schema import Altered
 from tacit.privacy.guarantee import Status
 from tacit.study.run import Outcome
 from tacit.study.shortened import TOLD, shortened
@@ -29,7 +28,7 @@ def hindrances(outcome: Outcome) -> list[str]:
 
     Empty where nothing was found; without a guarantee there is nothing that it would cost.
     """
-    found = [_clip(outcome), *_altered(outcome.assembled.altered), _step(outcome)]
+    found = [_clip(outcome), *_altered(outcome), _step(outcome)]
     found = [sentence for sentence in found if sentence]
     guaranteed = outcome.result.guarantee.worst.status is not Status.NONE
     return [*found, FOLLOWED] if found and guaranteed else found
@@ -65,18 +64,22 @@ def _clip(outcome: Outcome) -> str:
     )
 
 
-def _altered(altered: Altered | None) -> list[str]:
+def _altered(outcome: Outcome) -> list[str]:
     """What preparation left out and moved."""
+    altered = outcome.assembled.altered
     if altered is None:
         return []
+    # a record that is followed beyond the last time is meant to count up to it
+    followed = getattr(getattr(outcome.assembled.method, "time", None), "name", None)
+    moved = {name: count for name, count in altered.moved.items() if name != followed}
     found: list[str] = []
     if altered.dropped:
         found.append(
             f"{altered.dropped:,} of {altered.records + altered.dropped:,} records lack a value "
             "and were dropped: fill it in, or choose another rule (missing = ...)."
         )
-    if altered.moved:
-        each = ", ".join(f"{name} {count:,}" for name, count in altered.moved.items())
+    if moved:
+        each = ", ".join(f"{name} {count:,}" for name, count in moved.items())
         found.append(
             f"Values beyond their declared bounds were moved to them ({each}, of "
             f"{altered.records:,} records in all): widen the bounds, by what is known without "

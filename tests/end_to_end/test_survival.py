@@ -141,7 +141,8 @@ def test_it_is_what_people_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.chdir(tmp_path)
     patients().to_csv("patients.csv", index=False)
     asked = (name, "patients.csv", *TYPED[name], "--site", "clinic", "--sites", ",".join(SITES))
-    declared = ("-b", "years=0:10", "-l", "arm=old,new", "-e", "4", "--seed", "3")
+    declared = ("-b", "years=0:10", "-l", "arm=old,new", "-l", "died=false,true")
+    declared += ("-e", "4", "--seed", "3")
     document = told(*asked, *declared, "--records-per-person", "2", "--study", "mine.toml")
     owner = document["guarantee"]["owners"][0]
     assert (owner["unit"], owner["status"]) == ("person", "proved")

@@ -138,7 +138,7 @@ def test_the_command_predicts_by_a_model(tmp_path: Path) -> None:
     def invoke(*arguments: str, code: int = 0) -> str:
         done = CliRunner().invoke(app, ["predict", *arguments])
         assert done.exit_code == code, done.output
-        return done.output
+        return done.stderr if code else done.stdout
 
     new, out = str(tmp_path / "new.csv"), tmp_path / "out.csv"
     assert invoke(str(tmp_path), new).splitlines()[0] == "mean"
