@@ -128,7 +128,7 @@ def setup(epsilon: float | None, model: Model) -> _Setup:
         return jax.jit(of)
 
     first, later = method.queries[:2]
-    terms = tacit.contract(task, network.Coordinator(SITES), method, rounds=4)
+    terms = tacit.contract(task, network.Coordinator(SITES), method, rounds=method.only_rounds)
     return _Setup(method, terms, (summed(first), summed(later)))
 
 

@@ -17,6 +17,10 @@ from tacit.method.coefficients import CURVATURE
 _FAR = 0.35
 """Largest last step, in root mean square of the log hazard, before which a sum is pooled."""
 
+_LEFT = 0.5
+"""Largest share of the standard error that the step from the earlier sum may leave, where it is
+pooled; half of it comes to be left, since `moved` is twice what is."""
+
 TESTED = 0.5
 """Largest noise of the information over its smallest eigenvalue at which effects of periods are
 compared: more makes their joint test reject too often."""
@@ -34,6 +38,7 @@ class Estimate(NamedTuple):
         curvature: noise of the information, as an operator, over its smallest eigenvalue.
         moved: twice what the last step leaves of the log hazard, which is about its mean square.
         allowed: largest `moved` at which intervals are printed.
+        earlier: what `moved` is of the step from the earlier sum, times its weight.
     """
 
     effects: Float[np.ndarray, "p d"]
@@ -43,6 +48,7 @@ class Estimate(NamedTuple):
     curvature: float
     moved: float
     allowed: float
+    earlier: float
 
 
 def estimate(both: tuple[Sum, Sum], shares: tuple[float, float], members: Any) -> Estimate:
@@ -57,7 +63,8 @@ def estimate(both: tuple[Sum, Sum], shares: tuple[float, float], members: Any) -
     if not both[0].score_noise:  # nothing to average, and the last one is nearest
         parts = np.array([0.0, 1.0])
     found = _pooled(both, parts, members)
-    if found.moved > _FAR**2:  # a point that far away has another information
+    # a point that far away has another information, and its step leaves a bias of one sign
+    if found.moved > _FAR**2 or found.earlier > _LEFT * found.allowed:
         found = _pooled(both, np.array([0.0, 1.0]), members)
     return found
 
@@ -116,10 +123,7 @@ def _pooled(both: tuple[Sum, Sum], parts: Float[np.ndarray, " 2"], members: Any)
     privacy = inverse @ shaken @ inverse
     events = max(float(found.hazards.sum()), 1.0)
     error = np.sqrt(max(float(np.einsum("pik,pki->", inverse + privacy, left)), 0.0) / events)
-    last = float(np.einsum("pi,pik,pk->", stepped[1][0], left, stepped[1][0])) / events
-    # twice what a step leaves: half of a square of effects, and these times the move of hazards
-    mean = float(found.hazards @ stepped[1][1]) / events
-    moved = last + 2.0 * np.sqrt(max(last, 0.0)) * abs(mean)
+    earlier, moved = (_left(each[0], each[1], found, left, events) for each in stepped)
     curvature = float(np.max(far)) if np.isfinite(far).all() else np.inf
     return Estimate(
         np.asarray(effects).reshape(-1, d),
@@ -127,9 +131,23 @@ def _pooled(both: tuple[Sum, Sum], parts: Float[np.ndarray, " 2"], members: Any)
         inverse,
         privacy,
         curvature,
-        float(moved),
+        moved,
         float(error),
+        float(omega[0]) * earlier,
     )
+
+
+def _left(
+    effects: Float[np.ndarray, "p d"],
+    hazards: Float[np.ndarray, " cells"],
+    found: Eliminated,
+    left: Float[np.ndarray, "p d d"],
+    events: float,
+) -> float:
+    """Twice what a step leaves: half a square of effects, and these times the move of hazards."""
+    square = float(np.einsum("pi,pik,pk->", effects, left, effects)) / events
+    mean = float(found.hazards @ hazards) / events
+    return square + 2.0 * math.sqrt(max(square, 0.0)) * abs(mean)
 
 
 def _shaken(

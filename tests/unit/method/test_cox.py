@@ -70,7 +70,7 @@ ASKED = (COLUMNS["years"], COLUMNS["died"], [COLUMNS["age"], COLUMNS["sex"]])
 
 
 def fitted(method: PrivateCox, table: Any, seed: int = 0) -> Any:
-    return tacit.run(task(table), STAR, method, rounds=4, seed=seed)
+    return tacit.run(task(table), STAR, method, rounds=method.only_rounds, seed=seed)
 
 
 @cache
