@@ -6,7 +6,7 @@ tacit's own. All of this happens while a function is traced, so a compiled run d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ _DECIDED = (
 
 
 @contextmanager
-def told(function: Callable[..., Any], phase: Phase | None = None) -> Iterator[None]:
+def told(function: Callable[..., Any], phase: Phase | None = None) -> Generator[None, None, None]:
     """Say which function of a method fails while it is traced, and what to write instead.
 
     Args:

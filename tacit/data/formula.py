@@ -199,7 +199,10 @@ def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
         raise _unknown((error.text or formula).strip()) from None
     except (FormulaicError, AttributeError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ProblemError(f"formula={formula!r} cannot be read: {reason}") from None
+        raise ProblemError(
+            f"formula={formula!r} cannot be read: {reason}; a name with blanks or brackets stands "
+            "in backticks, as in `CRP (mg/l)`"
+        ) from None
     if not hasattr(read, "lhs"):
         raise ProblemError(
             f"formula={formula!r} names no target; write it to the left of ~, {example}"

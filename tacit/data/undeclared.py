@@ -223,7 +223,9 @@ def _read_off(
             f"column {name!r} has {len(levels)} levels, which are too many to be meant: declare "
             "them, cut the column into intervals, or leave it out"
         )
-    return Categorical(levels), f"levels {', '.join(levels)}"
+    # a blank at an end, which makes another level, has to be seen
+    shown = (each if each == each.strip() else repr(each) for each in levels)
+    return Categorical(levels), f"levels {', '.join(shown)}"
 
 
 def _check_mixed(column: pd.Series, decimal: str, few: bool) -> None:
@@ -241,8 +243,8 @@ def _check_mixed(column: pd.Series, decimal: str, few: bool) -> None:
         row = int(wrong.argmax())
         raise ProblemError(
             f"column {column.name!r}: {where(column, row)} holds {show(column.iloc[row])}, and "
-            f"{len(column) - wrong.sum():,} of {len(column):,} values are numbers; correct it, or "
-            "leave it empty"
+            f"{len(column) - wrong.sum():,} of {len(column):,} values are numbers; correct it, "
+            "leave it empty, or declare it as a code of missing values (missing_values)"
         )
 
 

@@ -74,11 +74,11 @@ class Phase:
 
     def __post_init__(self) -> None:
         if (self.query is None) != (self.release is None):
-            raise TypeError(f"phase {self.name!r}: give query and release together or neither")
+            raise ConfigError(f"phase {self.name!r}: give query and release together or neither")
         if (self.receiver is None) != (self.update is None):
-            raise TypeError(f"phase {self.name!r}: give receiver and update together or neither")
+            raise ConfigError(f"phase {self.name!r}: give receiver and update together or neither")
         if self.repeat < 1:
-            raise TypeError(f"phase {self.name!r}: repeat={self.repeat} must be at least 1")
+            raise ConfigError(f"phase {self.name!r}: repeat={self.repeat} must be at least 1")
         self.hides.check(self)
 
     @property

@@ -113,7 +113,8 @@ class TableOne:
         if self.noisy:
             found.append(
                 "± is half of a 95 % interval for the noise, the longer half of an uneven one; the "
-                "sampling of the records is not in it."
+                "sampling of the records is not in it. Numbers without it have noise as well, "
+                "whose intervals are in table1.csv."
             )
         else:
             found.append("No noise was added.")

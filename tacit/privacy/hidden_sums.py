@@ -65,10 +65,11 @@ def _assumed(sums: Masked, attempts: int) -> list[str]:
     corrupted = {0: "no agent is", 1: "at most 1 agent is"}.get(
         sums.coalition, f"at most {sums.coalition} agents are"
     )
+    sums_of = "1 sum" if attempts == 1 else f"{attempts:,} sums"
     return [
         f"{corrupted} corrupted, which includes being curious",
         f"every sum has at least {sums.cohort} agents, and this agent is in at most "
-        f"{attempts:,} sums, counting those abandoned because an agent is missing",
+        f"{sums_of}, counting those abandoned because an agent is missing",
     ]
 
 
