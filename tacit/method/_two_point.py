@@ -17,15 +17,37 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tacit.errors import ConfigError
 from tacit.method._oracle import combined, iterate, send_released
 from tacit.method.phase import Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.sensitivity import ClippedDifferences
+from tacit.problem.task import Task
 from tacit.types import Context, Inbox, Role, Vector
 
 SMALLEST = float(np.sqrt(np.finfo(np.float64).eps))
 """Shortest finite difference: with a shorter one, rounding would lose more digits than it gains."""
+
+
+def check_noise(problem: Task, shortest: Any, scale: str) -> None:
+    """Refuse a black box with noise where its finite differences would shrink to nothing.
+
+    Args:
+        problem: problem of the run.
+        shortest: shortest finite difference of the method, or one per agent.
+        scale: what `measure_noise(task)` says of it, such as "smoothing".
+
+    Raises:
+        ConfigError: a simulator that is declared to be stochastic, and no such length.
+    """
+    host = getattr(getattr(problem, "objectives", None), "host", None)
+    if host is not None and host.evaluation.stochastic and np.min(shortest) <= SMALLEST:
+        raise ConfigError(
+            "the simulator is stochastic, and finite differences that get ever shorter divide its "
+            f"noise by almost nothing; give shortest={scale}, where noise = "
+            "tacit.problem.measure_noise(task) of a public test case"
+        )
 
 
 class Probe(eqx.Module):

@@ -17,6 +17,7 @@ from tacit.method import _consensus_admm as admm
 from tacit.method._consensus_admm import Consensus
 from tacit.method._d_zoa_neighbours import bounded_neighbours
 from tacit.method._directions import normal_directions
+from tacit.method._two_point import SMALLEST, check_noise
 from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
@@ -29,9 +30,6 @@ from tacit.privacy.sensitivity import Exact
 from tacit.problem.task import Task
 from tacit.ranges import Count, Numbers, Positive, Range
 from tacit.types import AbstractObjective, Context, Inbox, Index, Oracle, Role, Vector
-
-_FLOOR = float(np.sqrt(np.finfo(np.float64).eps))
-"""Below this step a forward difference of float64 values is mostly rounding."""
 
 
 class DZOASolver(AbstractMethod):
@@ -105,7 +103,7 @@ class DZOASolver(AbstractMethod):
     warm_start: bool = eqx.field(static=True, default=True)
     claim: PaperClaim | None = eqx.field(static=True, default=None)
     closed: bool = eqx.field(static=True, default=False)
-    shortest: Numbers = _FLOOR
+    shortest: Numbers = SMALLEST
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __init__(
@@ -119,7 +117,7 @@ class DZOASolver(AbstractMethod):
         warm_start: bool = True,
         claim: PaperClaim | None = None,
         closed: bool = False,
-        shortest: Positive = _FLOOR,
+        shortest: Positive = SMALLEST,
     ) -> None:
         self.step, self.penalty = step, penalty
         self.smoothing, self.shortest = smoothing, shortest
@@ -209,6 +207,7 @@ class DZOASolver(AbstractMethod):
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         admm.check_network("DZOASolver", network)
+        check_noise(problem, self.shortest, "noise.smoothing / p**0.5 for p parameters")
         for name, value in (("step", self.step), ("directions", self.directions)):
             if value is not None and np.ndim(value) and np.shape(value) != (problem.agents,):
                 raise ProblemError(
@@ -252,7 +251,7 @@ def two_point_slopes(
     smoothing: Numbers,
     directions: Float[Array, "2 J p"],
     used: Bool[Array, " J"] | None = None,
-    shortest: Numbers = _FLOOR,
+    shortest: Numbers = SMALLEST,
 ) -> Float[Array, " J"]:
     """`[F(b + u1 n1 + u2 n2) - F(b + u1 n1)] / u2` for every pair of directions `(n1, n2)`.
 

@@ -13,9 +13,18 @@ import jax.numpy as jnp
 
 from tacit.method._directions import normal_directions
 from tacit.method._schedule import decayed, tail_average
-from tacit.method._two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
+from tacit.method._two_point import (
+    SMALLEST,
+    Probe,
+    check_noise,
+    estimate,
+    two_point_phases,
+    unasked,
+)
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
+from tacit.problem.task import Task
 from tacit.ranges import Count, NotNegativeOne, PositiveOne
 from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
@@ -96,6 +105,9 @@ class ORZO(AbstractMethod):
     def init(self, role: Role, x0: Vector, degree: Index) -> Centre | Probe:
         nothing = unasked(x0, self.directions, offsets=True)
         return Centre(x0, x0, nothing) if role is Role.SERVER else nothing
+
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
+        check_noise(problem, self.shortest, "noise.smoothing / p**0.5 for p parameters")
 
     def phases(self) -> tuple[Phase, ...]:
         return two_point_phases(

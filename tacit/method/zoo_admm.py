@@ -15,7 +15,14 @@ from tacit.method._assumptions import check_smooth
 from tacit.method._consensus_admm import check_prox
 from tacit.method._directions import normal_directions
 from tacit.method._schedule import decayed, tail_average
-from tacit.method._two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
+from tacit.method._two_point import (
+    SMALLEST,
+    Probe,
+    check_noise,
+    estimate,
+    two_point_phases,
+    unasked,
+)
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
@@ -147,3 +154,4 @@ class ZOOADMM(AbstractMethod):
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_smooth("ZOOADMM", problem)
         check_prox("ZOOADMM", problem)
+        check_noise(problem, self.shortest, "noise.smoothing")
