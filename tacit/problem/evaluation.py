@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -28,6 +30,9 @@ OnFailure: TypeAlias = Literal["retry", "skip", "stop"]
 
 TRIES = 3
 """Evaluations of one point before `on_failure="retry"` stops."""
+
+_LOGGED = 10.0
+"""Seconds between two lines of progress where no terminal shows them."""
 
 Progress: TypeAlias = Callable[[int, int], Any]
 """Function of the numbers of points evaluated and asked for so far."""
@@ -173,14 +178,24 @@ def shown_to(progress: bool | Progress) -> Progress | None:
     Args:
         progress: as given to `tacit.problem.black_box`.
     """
-    return _print if progress is True else progress or None
+    return _Printed() if progress is True else progress or None
 
 
-def _print(done: int, asked: int) -> None:
-    end = "\n" if done == asked else ""
-    # what later rounds will ask for is not known
-    text = f"{done:,} evaluations made, {asked - done:,} waiting"
-    print(f"\r{text:<60}", end=end, file=sys.stderr, flush=True)
+class _Printed:
+    """Prints the numbers in one line of a terminal, or in a log now and then."""
+
+    def __init__(self) -> None:
+        self.last = -math.inf
+
+    def __call__(self, done: int, asked: int) -> None:
+        # what later rounds will ask for is not known
+        text = f"{done:,} evaluations made, {asked - done:,} waiting in this round"
+        if sys.stderr.isatty():
+            end = "\n" if done == asked else ""
+            print(f"\r{text:<60}", end=end, file=sys.stderr, flush=True)
+        elif time.monotonic() - self.last > _LOGGED:
+            self.last = time.monotonic()
+            print(text, file=sys.stderr, flush=True)
 
 
 PLAIN = Evaluation()

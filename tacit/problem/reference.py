@@ -120,8 +120,9 @@ def _promises(problem: Problem) -> tuple[bool, bool]:
     if isinstance(objectives, Cost):
         return objectives.smooth, objectives.convex
     raise ProblemError(
-        f"{type(objectives).__name__} gives values only, so there is no reference solution; "
-        "compare with a problem whose losses are written out, or with your own solution"
+        f"this problem ({type(objectives).__name__}) gives values only, so there is no reference "
+        "solution; compare with a problem whose losses are written out, or with your own solution: "
+        "reference=[...]"
     )
 
 

@@ -79,7 +79,9 @@ def convergence(result: Result) -> go.Figure:
     if not lines:
         raise ConfigError(
             f"the history of this result has nothing above 0 to draw on a log scale (it has "
-            f"{', '.join(measured)}); plot a run of several rounds"
+            f"{', '.join(measured)}); plot a run of several rounds, of black boxes one with a cost "
+            "of your own, such as metrics={'cost': lambda x: task.value(x.mean(0))}, or with "
+            "reference=[...]"
         )
     colours = (figures.BLUE, figures.ORANGE, figures.GREEN, figures.GREY)
     return figures.convergence(result.history.rounds, lines, colours)
@@ -290,7 +292,8 @@ def _end(result: Result, measure: str) -> tuple[float, float]:
     if measure not in result.history.measured:
         raise ConfigError(
             f"measure={measure!r} is not in the history of a result, which has "
-            f"{', '.join(result.history.measured)}; run with reference='solve' for distances"
+            f"{', '.join(result.history.measured)}; run with reference='solve' for distances, "
+            "or with your own solution: reference=[...]"
         )
     if not np.any(result.finished):
         raise ConfigError(f"all trials of a result diverged: {result!r}; leave it out")

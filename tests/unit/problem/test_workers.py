@@ -298,14 +298,20 @@ def test_refused_commands() -> None:
         host.raise_pending()
 
 
-def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[tuple[int, int]] = []
     host = black_box(cost, 3, progress=lambda done, of: told.append((done, of))).host
     asked(host)
     assert told == [(1, 3), (2, 3), (3, 3)]
+    # a log has a line now and then, not one for each
     asked(black_box(cost, 3, progress=True).host)
-    assert capsys.readouterr().err.split("\r")[-1].split("  ")[0] == (
-        "3 evaluations made, 0 waiting"
+    assert capsys.readouterr().err == "1 evaluations made, 2 waiting in this round\n"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    asked(black_box(cost, 3, progress=True).host)
+    assert capsys.readouterr().err.split("\r")[-1].rstrip() == (
+        "3 evaluations made, 0 waiting in this round"
     )
 
 
