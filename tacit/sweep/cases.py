@@ -40,7 +40,8 @@ def flat(case: object) -> dict[str, Any]:
     for key, value in _flat({key: value for key, value in case.items() if key != "name"}):
         if key == "method" and isinstance(value, Mapping):
             found[key] = value.get("name")
-            found |= {f"method.{each}": value[each] for each in value if each != "name"}
+            rest = {each: value[each] for each in value if each != "name"}
+            found |= dict(_flat(rest, "method."))
         else:
             found["method" if key == "method.name" else key] = value
     return found

@@ -137,6 +137,9 @@ def _whole(
 ) -> str:
     deltas = sorted({runs.cell.worst.delta for runs in found if runs.cell.worst.delta > 0})
     at = f" at delta = {', '.join(map(rounded_up, deltas))}" if deltas else ""
+    worst = [runs.cell.worst for runs in found]
+    if deltas and any(each.delta == 0 and math.isfinite(each.epsilon) for each in worst):
+        at += ", or 0 in rows whose study says so"
     return "\n".join(
         [
             f"% simulated: means of {len(found[0].finished)} runs, plus or minus a standard error",

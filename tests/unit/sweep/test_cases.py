@@ -110,3 +110,11 @@ def test_a_section_of_one_method_is_a_matter_for_a_case() -> None:
     grid = Grid(settings={"dpsg.privacy.noise": ("laplace",)})
     with pytest.raises(ConfigError, match=r"give it in a case: \[\[cases\]\] with method = 'dpsg'"):
         grid.cells({"method": {"name": "dpsg", "step": 0.5}})
+
+
+def test_a_grid_of_a_grid_s_cases_is_the_same() -> None:
+    """As the command makes of a file and its options, so that both find each other's results."""
+    bounds = {"strong_convexity": 0.01, "smoothness": 0.6}
+    once = Grid(cases=({"name": "FP", "method": {"name": "dgd", "step": 1, "bounds": bounds}},))
+    assert once.cases[0]["method.bounds.smoothness"] == 0.6
+    assert Grid(cases=once.cases).cases == once.cases
