@@ -201,10 +201,12 @@ class Result:
         return pd.DataFrame({"parameter": self.parameter_names, "value": self.solution})
 
     def to_latex(self) -> str:
-        """The answer as a table in LaTeX, for the booktabs package."""
+        """The answer in the first trial as a table in LaTeX, for the booktabs package."""
+        trials = len(self.solutions)
+        note = f"% the first of {trials} trials\n" if trials > 1 else ""
         if isinstance(self.answer, Printed):
-            return self.answer.to_latex()
-        return tabular(self.frame())
+            return note + self.answer.to_latex()
+        return note + tabular(self.frame())
 
     def cite(self) -> str:
         """What to cite, as BibTeX: the papers that describe the method, and tacit.

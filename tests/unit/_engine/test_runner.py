@@ -202,6 +202,7 @@ def test_of_several_trials_one_is_published_and_the_guarantee_says_so() -> None:
     )
     published = "one trial is published, the first of 3, and no other"
     assert all(published in promise.assumptions for promise in result.guarantee)
+    assert result.to_latex().startswith("% the first of 3 trials\n\\begin{tabular}")
 
 
 def test_an_answer_that_is_chance_is_called_so() -> None:
