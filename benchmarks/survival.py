@@ -145,8 +145,11 @@ def test(draws: int) -> pd.DataFrame:
         for size in NUMBERS:
             rng = np.random.default_rng(7)
 
-            def groups(ratio: float, size: int = size, rng: Any = rng) -> list[Cells]:
-                scale = noise(epsilon)  # noqa: B023
+            scale = noise(epsilon)
+
+            def groups(
+                ratio: float, size: int = size, rng: Any = rng, scale: float = scale
+            ) -> list[Cells]:
                 return [
                     counted(rng, *records(rng, size // 2, each), scale) for each in (1.0, ratio)
                 ]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -66,20 +67,23 @@ def transplants() -> Study:
     return Study(found, {"age": Numeric(8, 65)}, 3600)
 
 
+def _loaded(library: str, name: str) -> Any:
+    """Records of a library, which an environment for development does not have."""
+    return getattr(import_module(f"{library}.datasets"), f"load_{name}")()
+
+
 def rossi() -> Study:
     """Arrest after a release from prison, by financial aid."""
-    from lifelines.datasets import load_rossi  # pyright: ignore[reportMissingImports]
-
-    found = load_rossi().rename(columns={"week": "time", "arrest": "event", "fin": "group"})
+    found = _loaded("lifelines", "rossi").rename(
+        columns={"week": "time", "arrest": "event", "fin": "group"}
+    )
     columns = {"group": Boolean(), "age": Numeric(17, 44), "prio": Numeric(0, 18)}
     return Study(found, columns, 52)
 
 
 def gbsg2() -> Study:
     """Recurrence of breast cancer, by hormonal therapy."""
-    from lifelines.datasets import load_gbsg2  # pyright: ignore[reportMissingImports]
-
-    found = load_gbsg2().rename(columns={"cens": "event"})
+    found = _loaded("lifelines", "gbsg2").rename(columns={"cens": "event"})
     found["group"] = (found["horTh"] == "yes").astype(int)
     columns = {"group": Boolean(), "age": Numeric(21, 80), "pnodes": Numeric(0, 51)}
     return Study(found, columns, 2659)
@@ -87,9 +91,7 @@ def gbsg2() -> Study:
 
 def lung() -> Study:
     """Death of advanced lung cancer, by sex."""
-    from lifelines.datasets import load_lung  # pyright: ignore[reportMissingImports]
-
-    found = load_lung().dropna(subset=["ph.ecog"])
+    found = _loaded("lifelines", "lung").dropna(subset=["ph.ecog"])
     found = found.rename(columns={"status": "event", "ph.ecog": "ecog"})
     found["group"] = (found["sex"] == 1).astype(int)
     columns = {"group": Boolean(), "age": Numeric(39, 82), "ecog": Numeric(0, 3)}
@@ -98,9 +100,7 @@ def lung() -> Study:
 
 def flchain() -> Study:
     """Death in Olmsted County, by sex, with a group of free light chains."""
-    from sksurv.datasets import load_flchain  # pyright: ignore[reportMissingImports]
-
-    found, ends = load_flchain()
+    found, ends = _loaded("sksurv", "flchain")
     found = found.assign(time=ends["futime"], event=ends["death"].astype(int))
     found["group"] = (found["sex"] == "M").astype(int)
     found["flc"] = found["flc.grp"].astype(float)

@@ -341,8 +341,8 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
 
     # set by name: type checkers know no such attribute of functions, and do not allow assignment
     # to a class's `__new__`
-    setattr(new, "__signature__", inspect.signature(kind.__init__))  # noqa: B010
-    setattr(kind, "__new__", new)  # noqa: B010
+    setattr(new, "__signature__", inspect.signature(kind.__init__))  # noqa: B010 - see above
+    setattr(kind, "__new__", new)  # noqa: B010 - see above
     _mark(new)
     if not makers and kind.__init__ is not object.__init__:
         made: Any = kind.__init__
@@ -353,12 +353,12 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
                 _check_names(type(self), given, named, error)
             made(self, *given, **named)
 
-        setattr(kind, "__init__", init)  # noqa: B010
+        setattr(kind, "__init__", init)  # noqa: B010 - by name, as `__new__` above
 
 
 def _mark(function: Callable[..., Any]) -> None:
     # set by name, as above; a test asks every public function for it
-    setattr(function, "__checked__", True)  # noqa: B010
+    setattr(function, "__checked__", True)  # noqa: B010 - see above
 
 
 def _plain(value: Any, hint: Any) -> Any:

@@ -47,6 +47,7 @@ def describable(
     site: str | None,
     declared: Mapping[str, Feature],
     decimal: str = ".",
+    sites: Sequence[str] | None = None,
 ) -> Describable:
     """The columns of a table 1, with what is not declared read off the records.
 
@@ -59,6 +60,7 @@ def describable(
         site: column that holds each record's site, if any.
         declared: columns that are declared.
         decimal: decimal mark of numbers that the table holds as text.
+        sites: names of the sites, if they are declared: then those of groups that are the sites.
 
     Raises:
         ProblemError: a column that the table does not have, one that cannot be described, or a
@@ -72,6 +74,8 @@ def describable(
         (('age', 'ill'), {'age': 'bounds 30 to 50', 'ill': 'levels 0 and 1'}, ('id',))
     """
     guessed = guess_kinds(frame, decimal)
+    if by is not None and by == site and sites and by not in declared:
+        declared = {**declared, by: Categorical([str(each) for each in sites])}
     groups = [] if by is None else [by]
     for name in (*groups, *(names or ()), *declared):
         _check_there(name, frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from functools import cached_property
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -51,10 +52,14 @@ class NewtonSums(AbstractMethod):
     def shares(self) -> tuple[float, ...]:
         """Share of the budget of each sum."""
 
-    @property
     @abc.abstractmethod
+    def asks(self) -> tuple[BlockSum, ...]:
+        """Make the query of each sum."""
+
+    @cached_property
     def queries(self) -> tuple[BlockSum, ...]:
         """The query of each sum."""
+        return self.asks()
 
     @property
     @abc.abstractmethod

@@ -157,9 +157,7 @@ class PrivateCox(NewtonSums):
             return float(self.limit)
         return _NO_LIMIT if self.privacy is None else 1.0
 
-    @cached_property
-    def queries(self) -> tuple[BlockSum, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Events and exposures by cell; then three times score and information."""
+    def asks(self) -> tuple[BlockSum, ...]:
         return queries_of(self)
 
     def begun(self, first: Float[Array, " m"], noise: Float[Array, ""]) -> Float[Array, " k"]:

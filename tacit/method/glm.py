@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -155,9 +154,7 @@ class PrivateGLM(NewtonSums):
         """Share of the budget of each sum."""
         return SHARES[self.sums]
 
-    @cached_property
-    def queries(self) -> tuple[BlockSum, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The query of each sum."""
+    def asks(self) -> tuple[BlockSum, ...]:
         return queries_of(self)
 
     @property

@@ -114,7 +114,7 @@ class TableOne:
             found.append(
                 "± is half of a 95 % interval for the noise, the longer half of an uneven one; the "
                 "sampling of the records is not in it. Numbers without it have noise as well, "
-                "whose intervals are in table1.csv."
+                "whose intervals are in table1.csv (to_frame() in Python)."
             )
         else:
             found.append("No noise was added.")

@@ -76,7 +76,7 @@ def declared_records(
     """
     frame, sites = one_table(data, site, sites)
     check_declared(columns)
-    chosen = describable(frame, names, by, site, columns or {}, decimal)
+    chosen = describable(frame, names, by, site, columns or {}, decimal, sites)
     chosen.found.warn(f"columns={{{remedy}}}", stacklevel=4)
     schema = Schema(
         chosen.found.features,

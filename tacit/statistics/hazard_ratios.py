@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tacit.arguments import checked
-from tacit.data.feature import Categorical, Feature
+from tacit.data.feature import Feature
 from tacit.data.frames import Table
 from tacit.errors import ConfigError
 from tacit.method.cox import PrivateCox
@@ -144,10 +144,6 @@ def cox(
     """
     if not on:
         raise ConfigError("on is empty; name the columns that the hazard depends on")
-    if strata is not None and strata == site and strata not in (columns or {}):
-        named = list(data) if sites is None and isinstance(data, Mapping) else sites
-        if named is not None:  # public, and so are the strata
-            columns = {**(columns or {}), site: Categorical(list(map(str, named)))}
     remedy = "'days': data.Numeric(0, 1000)"
     _, schema, records = declared_records(
         data,

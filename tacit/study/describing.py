@@ -96,7 +96,8 @@ def describe_study(
         if not all(isinstance(end, int | float) for end in ends):
             raise ConfigError(f"bounds of {name!r} must be numbers; dates are not described")
     declared, _ = declared_by(frame, bounds or {}, levels or {})
-    chosen = describable(frame, names or None, by, site, declared, reading.decimal or ".")
+    decimal = reading.decimal or "."
+    chosen = describable(frame, names or None, by, site, declared, decimal, sites)
     rewritten = [name for name in maps if name != site]
     unused = next((each for each in rewritten if each not in chosen.found.features), None)
     if unused is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tacit.method import PrivateCox, PrivateSurvival
 from tacit.privacy.guarantee import Status
 from tacit.study.run import Outcome
 from tacit.study.shortened import TOLD, shortened
@@ -69,9 +70,10 @@ def _altered(outcome: Outcome) -> list[str]:
     altered = outcome.assembled.altered
     if altered is None:
         return []
+    method = outcome.assembled.method
     # a record that is followed beyond the last time is meant to count up to it
-    followed = getattr(getattr(outcome.assembled.method, "time", None), "name", None)
-    moved = {name: count for name, count in altered.moved.items() if name != followed}
+    ends = method.time.name if isinstance(method, PrivateSurvival | PrivateCox) else None
+    moved = {name: count for name, count in altered.moved.items() if name != ends}
     found: list[str] = []
     if altered.dropped:
         found.append(

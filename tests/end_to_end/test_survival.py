@@ -132,7 +132,10 @@ DECLARED: dict[str, data.Feature] = {
 }
 TYPED = {
     "survival": ("years", "died", "--by", "arm", "--intervals", "20", "--until", "5"),
-    "cox": ("years", "died", "arm", "--edges", "2,5", "--limit", "1.5"),
+    "cox": (
+        *("years", "died", "arm", "--edges", "2,5", "--limit", "1.5"),
+        *("--strata", "clinic", "--periods", "5"),
+    ),
 }
 
 
@@ -157,7 +160,14 @@ def test_it_is_what_people_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     found = (
         tacit.survival(table, "years", "died", by="arm", intervals=20, until=5, **given)
         if name == "survival"
-        else tacit.cox(table, "years", "died", ["arm"], edges=[2, 5], limit=1.5, **given)
+        else tacit.cox(
+            *(table, "years", "died", ["arm"]),
+            edges=[2, 5],
+            limit=1.5,
+            strata="clinic",
+            periods=[5],
+            **given,
+        )
     )
     assert found.to_frame().to_csv(index=False).encode() == written
     assert found.to_html() == Path(f"{name}/{name}.html").read_text()
