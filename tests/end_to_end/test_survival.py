@@ -104,6 +104,11 @@ def test_a_study_is_run_and_its_curves_are_written(tmp_path: Path) -> None:
     for report in ("report.html", "report_public.html"):
         page = (folder / report).read_text()
         assert "survival-figure" in page and "Log-rank test" in page and "Median years" in page
+        # follow-up ends at the bound, which is nothing to be mended
+        assert ("lack a value" in page, "widen the bounds" in page) == (
+            report == "report.html",
+            False,
+        )
     # the same call from Python gives the same bits
     found = tacit.survival(
         pd.read_csv(tmp_path / "patients.csv"),

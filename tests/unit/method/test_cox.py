@@ -330,6 +330,21 @@ def test_the_test_of_proportional_hazards_has_its_size_and_finds_a_change() -> N
     assert change.mean(axis=0).min() > 0.9
 
 
+@pytest.mark.long
+def test_a_sum_whose_step_leaves_much_is_not_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a hazard that age changes 190-fold, four sums do not arrive, and nothing is printed."""
+    rng, slope = np.random.default_rng(5), 0.087
+    age, followed = rng.uniform(20, 80, 8000), rng.uniform(2, 12, 8000)
+    lived = rng.exponential(60, 8000) * np.exp(-slope * (age - 20))
+    table = frame(8000).assign(age=age, years=np.minimum(lived, followed), died=lived <= followed)
+    method = PrivateCox(*ASKED, privacy=Privacy(clip=1.0, epsilon=4.0, masks=Masks()))
+    refused = fitted(method, table).answer
+    assert isinstance(refused, Refused) and "has not converged" in refused.reason
+    monkeypatch.setattr("tacit.method._cox_estimate._LEFT", np.inf)  # as if all were pooled
+    printed = fitted(method, table).answer
+    assert printed.values[0] < slope - 4.0 * printed.errors[0]
+
+
 def test_too_few_records_are_refused() -> None:
     answer = fitted(PrivateCox(*ASKED, privacy=BUDGET), frame(400)).answer
     assert isinstance(answer, Refused)
