@@ -130,7 +130,7 @@ def released(method: PrivateGLM, numbers: Float[np.ndarray, " p"], contract: Any
     ends = np.cumsum([rest * point, first, rest * other])
     points, one, others, sites = np.split(np.asarray(numbers, dtype=float), ends)
     noise = [
-        number * float(contract.spread(t + 1, round(number)))
+        number * method.spread(contract, t, round(number))
         for t, number in enumerate(sites.tolist())
     ]
     return Released(

@@ -54,7 +54,7 @@ class NewtonSums(AbstractMethod):
 
     @abc.abstractmethod
     def asks(self) -> tuple[BlockSum, ...]:
-        """Make the query of each sum."""
+        """Make the query of each sum; those after the first are one object."""
 
     @cached_property
     def queries(self) -> tuple[BlockSum, ...]:
@@ -125,26 +125,28 @@ class NewtonSums(AbstractMethod):
         asking = Phase(
             name="point", sender=Role.SERVER, message=_ask, receiver=Role.CLIENT, update=_hear
         )
-        updates = (self.begin, *[self.move] * (self.only_rounds - 1))
-        sums = zip(self.queries, self.times, updates, strict=True)
-        return (asking, *(self._sum(t, *each) for t, each in enumerate(sums)))
+        rest = range(1, self.only_rounds)
+        # without noise all sums but the first are the same, and compiled once
+        parts = [rest] if self.privacy is None else [range(t, t + 1) for t in rest]
+        later = (self._sum(each, self.move) for each in parts)
+        return (asking, self._sum(range(1), self.begin), *later)
 
-    def _sum(self, t: int, query: BlockSum, times: float, update: Any) -> Phase:
-        """The phase of one sum."""
-        release = Release("sum", NO_NOISE)
+    def _sum(self, rounds: range, update: Any) -> Phase:
+        """The phase of the sums of some rounds."""
+        t, release = rounds.start, Release("sum", NO_NOISE)
         if self.privacy is not None:
-            mechanism = self.privacy.mechanism_of(times)
+            mechanism = self.privacy.mechanism_of(self.times[t])
             release = Release("noisy sum", mechanism, self.privacy.relation)
         return Phase(
             name=f"sum {t + 1}",
             sender=Role.CLIENT,
-            query=query,
+            query=self.queries[t],
             release=release,
             message=send_released,
             receiver=Role.SERVER,
             update=update,
             combine=combined(self.privacy),
-            rounds=Rounds(t, t + 1),
+            rounds=Rounds(t, rounds.stop),
         )
 
     def begin(self, state: Fit, inbox: Inbox, context: Context) -> Fit:
@@ -168,6 +170,16 @@ class NewtonSums(AbstractMethod):
         kept = state.points.at[jnp.minimum(t, self.only_rounds - 2)].set(point)
         points = jnp.where(t < self.only_rounds - 1, kept, state.points)
         return Fit(point, points, state.first, state.others, state.sites)
+
+    def spread(self, contract: Any, t: int, sites: int) -> float:
+        """Standard deviation of the noise in the mean of sites' answers in a sum.
+
+        Args:
+            contract: contract of the run.
+            t: number of the sum, from 0.
+            sites: number of sites in it.
+        """
+        return 0.0 if self.privacy is None else float(contract.spread(t + 1, sites))
 
     def noise(self, times: Any, sites: Any) -> Any:
         """Standard deviation of the noise in each entry of a sum over sites."""

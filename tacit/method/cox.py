@@ -251,7 +251,7 @@ class PrivateCox(NewtonSums):
             both: list[steps.Sum] = []
             for t in (rest - 2, rest - 1):
                 count = float(sites[t + 1])
-                noise = count * float(contract.spread(t + 2, round(count)))
+                noise = count * self.spread(contract, t + 1, round(count))
                 both.append(self.asked(*map(jnp.asarray, (points[t], others[t], noise))))
             one, other = self.shares[-2:]
             return estimate((both[0], both[1]), (one, other), self.layout.members)

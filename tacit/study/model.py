@@ -95,7 +95,8 @@ class StatisticsStudy(Study):
         entry = METHODS.get(str(method.get("name")))
         if entry is None or entry.build.modelled:
             return document
-        return {**document, "run": {**run, "rounds": entry.default().only_rounds or 1}}
+        made = entry.default(private="privacy" in document)
+        return {**document, "run": {**run, "rounds": made.only_rounds or 1}}
 
 
 class RegressionStudy(StatisticsStudy):

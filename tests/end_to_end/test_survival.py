@@ -381,6 +381,25 @@ def test_the_claim_of_a_cox_study_survives_an_audit(tmp_path: Path) -> None:
     assert found["refuted"] is False and found["lower_bound"] < 2.0
 
 
+@pytest.mark.long
+def test_a_cox_study_without_a_budget_is_that_of_python(tmp_path: Path) -> None:
+    study = written(tmp_path, *COX, ("[privacy]\nepsilon = 2.0\nmasks = true\n", ""))
+    document = told("run", study)
+    assert document["rounds"] == 7
+    found = tacit.cox(
+        pd.read_csv(tmp_path / "patients.csv"),
+        *("years", "died", ["arm"]),
+        columns=DECLARED,
+        pieces=3,
+        site="clinic",
+        sites=SITES,
+        epsilon=None,
+    )
+    table = pd.read_csv(tmp_path / "results" / "cox.csv")
+    np.testing.assert_allclose(table["log_hazard_ratio"], found.table.values, rtol=1e-12)
+    assert (table["privacy_error"] == 0.0).all()
+
+
 @pytest.mark.slow
 def test_the_claim_of_strata_and_periods_survives_an_audit(tmp_path: Path) -> None:
     study = written(tmp_path, *STRATIFIED)

@@ -86,10 +86,10 @@ class Entry:
         """First line of its docstring."""
         return summary(self.build)
 
-    def default(self) -> AbstractMethod:
-        """An instance to describe, with an example budget where it takes one."""
+    def default(self, *, private: bool = True) -> AbstractMethod:
+        """An instance to describe, with an example budget where it takes one and is private."""
         values = dict(self.build.example)
-        if self.protection is Protection.NONE:
+        if self.protection is Protection.NONE or not private:
             return self.build(**values)
         try:
             return self.build(**values, privacy=Privacy(clip=1.0, epsilon=1.0, delta=1e-6))
