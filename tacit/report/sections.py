@@ -78,14 +78,14 @@ class Section:
 
 
 def sections(data: ReportData) -> list[Section]:
-    """The sections after the guarantee, without empty ones."""
+    """The sections after the guarantee, without empty ones; what was asked for comes first."""
     found = [
+        _answer(data),
         _members(data),
         _network(data),
         _convergence(data),
         _accuracy(data),
         _coefficients(data),
-        _answer(data),
         _calibration(data),
         _spending(data),
         _noise(data),
@@ -209,6 +209,8 @@ def _convergence(data: ReportData) -> Section | None:
             folded=True,
         )
     )
+    if data.answer and len(blocks) == 1:
+        return None  # sums converge to nothing, and history.csv has their messages
     intro = f"{words.ending(data.status)} {_AVERAGED if data.averaged else ''}".strip()
     return Section("convergence", "Convergence and consensus", intro, tuple(blocks))
 
