@@ -62,7 +62,7 @@ Exit codes:
   2    the study, its data or an option is wrong
   3    the iterates diverged; results are written
   4    an audit refuted the claim
-  5    --fail-if-useless: the model is no better than the base rate, or has no intervals
+  5    --fail-if-useless: no answer, no intervals, or no better than the base rate
   6    tacit verify: signatures hold, and the guarantee could not be computed again
   130  interrupted; resume a run with --resume
 """

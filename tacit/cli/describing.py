@@ -205,7 +205,9 @@ def describe_by_study(path: Path, typed: Sequence[str], given: Given) -> int:
             )
         own = source.folder / source.study.run.output
         destination = Destination(own if given.output is None else given.output, given.force)
-        return run_source(source, destination, None, public=given.public, json=given.json)
+        return run_source(
+            source, destination, None, public=given.public, useful=given.useful, json=given.json
+        )
 
     return guarded(command, as_json=given.json)
 

@@ -21,7 +21,6 @@ def fit_table(
     family: str,
     weights: str | None,
     method: Mapping[str, Any],
-    useful: bool,
 ) -> int:
     """Fit the regression; see `tacit fit --help`."""
 
@@ -43,6 +42,6 @@ def fit_table(
             reading=given.reading,
         )
         site = column_of_sites(data, given.site)
-        return run_written(found, "fit", given, site=site, independent="intervals", useful=useful)
+        return run_written(found, "fit", given, site=site, independent="intervals")
 
     return guarded(lambda: worded(command), as_json=given.json)

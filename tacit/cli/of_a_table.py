@@ -33,6 +33,7 @@ from tacit.cli.options import (
     SitesPerPerson,
     StudyCopy,
     TableOutput,
+    Useful,
 )
 from tacit.privacy.caution import DELTA
 
@@ -58,6 +59,7 @@ class Given:
         study: where to write the study file, if anywhere.
         force: whether to replace files.
         public: whether to also write a report from releases only.
+        useful: whether an answer that is not worth having has an exit code of its own.
         json: whether to print one JSON document.
     """
 
@@ -74,6 +76,7 @@ class Given:
     study: Path | None
     force: bool
     public: bool
+    useful: bool
     json: bool
 
 
@@ -99,6 +102,7 @@ def _gathered(
     study: StudyCopy = None,
     force: Force = False,
     public: Public = False,
+    fail_if_useless: Useful = False,
     json: Json = False,
 ) -> Given:
     from tacit.study.reading import Reading
@@ -121,6 +125,7 @@ def _gathered(
         study=study,
         force=force,
         public=public,
+        useful=fail_if_useless,
         json=json,
     )
 

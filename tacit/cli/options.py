@@ -22,7 +22,8 @@ Useful = Annotated[
     bool,
     typer.Option(
         "--fail-if-useless",
-        help="Exit with code 5 if the model is no better than the base rate, or has no intervals.",
+        help="Exit with code 5 if there is no answer, a regression has no intervals, or a model is "
+        "no better than the base rate.",
     ),
 ]
 TableFile = Annotated[

@@ -19,14 +19,14 @@ from tacit.cli.console import (
     table,
 )
 from tacit.errors import ConfigError
-from tacit.method.answer import Answer, Minimiser, Printed
+from tacit.method.answer import Answer, Minimiser, Printed, Refused
 from tacit.problem.simulator import LossBox
 from tacit.report.canvas import without_figures
 from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
 from tacit.study._output.files import PUBLIC_REPORT, keep_secret, seed_is_declared
 from tacit.study._output.words import METRICS, findings, protection, summary
-from tacit.study.model import RegressionStudy
+from tacit.study.model import StatisticsStudy
 from tacit.study.read import Source, read_study
 
 
@@ -124,9 +124,9 @@ def run_source(
         json: whether to print one JSON document.
         useful: whether an answer that is not worth having has an exit code of its own.
     """
-    if useful and not (isinstance(source.study, RegressionStudy) or source.study.run.hold_out):
+    if useful and not (isinstance(source.study, StatisticsStudy) or source.study.run.hold_out):
         raise ConfigError(
-            "--fail-if-useless has nothing to judge the answer by: it is for regressions, and for "
+            "--fail-if-useless has nothing to judge the answer by: it is for statistics, and for "
             "models with records held out for scores, such as hold_out = 0.2 in [run]"
         )
     with source.section("run"):
@@ -213,7 +213,8 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
         sentence, headings, rows = released
         say()
         say(sentence)
-        table(headings, rows)
+        if rows:
+            table(headings, rows)
     say()
     for line in kept:
         say(line)
@@ -247,6 +248,8 @@ def _answer(answer: Answer | None) -> tuple[str, list[str], list[list[str]]] | N
     if isinstance(answer, Printed):
         headings, *rows = answer.cells()
         return answer.sentence(), headings, rows
+    if isinstance(answer, Refused):
+        return answer.sentence(), [], []
     rows = answer.frame()
     return (
         answer.sentence(),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tacit.cli.of_a_table import Given, of_a_table
-from tacit.cli.options import Edges, Size, TableFile, Useful
+from tacit.cli.options import Edges, Size, TableFile
 
 FIT_EPILOG = """\b
 Example:
@@ -89,7 +89,6 @@ def fit(
         bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")
     ] = False,
     sums: Annotated[int, typer.Option("--sums", min=3, max=4, help="Number of sums.")] = 4,
-    fail_if_useless: Useful = False,
     *,
     given: Given,
 ) -> int:
@@ -107,7 +106,6 @@ def fit(
         family=family,
         weights=weights,
         method=method,
-        useful=fail_if_useless,
     )
 
 

@@ -97,7 +97,6 @@ def run_written(
     *,
     site: str | None,
     independent: str,
-    useful: bool = False,
 ) -> int:
     """Run a study that was written from a table, with a warning for what was read off it.
 
@@ -107,7 +106,6 @@ def run_written(
         given: options of all commands on a table.
         site: column of sites, if there is one.
         independent: results for which records are taken as independent.
-        useful: whether an answer that is not worth having has an exit code of its own.
     """
     folder = Path() if given.study is None else given.study.parent
     source = parse_study(found.text, f"the study of this {what}", folder)
@@ -136,7 +134,7 @@ def run_written(
     target = given.output if given.output is not None else free(Path(what))
     destination = Destination(target, given.force or given.output is None)
     return run_source(
-        source, destination, None, public=given.public, useful=useful, json=given.json
+        source, destination, None, public=given.public, useful=given.useful, json=given.json
     )
 
 

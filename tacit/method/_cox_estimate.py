@@ -183,10 +183,10 @@ def refused(found: Estimate) -> Refused | None:
     if not found.curvature <= CURVATURE:
         times = found.curvature / CURVATURE if math.isfinite(found.curvature) else math.inf
         wanted = f"about {math.ceil(times)} times" if times < 20.0 else "many times"
+        ratio = f"{found.curvature:.2g}" if math.isfinite(found.curvature) else "without bound"
         return Refused(
             "the noise hides the direction in which the records say the least (noise over "
-            f"smallest eigenvalue of the information {found.curvature:.2g}, at most "
-            f"{CURVATURE:g})",
+            f"smallest eigenvalue of the information {ratio}, at most {CURVATURE:g})",
             f"{wanted} the records or the epsilon would do, or fewer columns, pieces or strata",
         )
     if not found.moved <= found.allowed:

@@ -178,9 +178,13 @@ class Guarantee:
         """
         return replace(self, status=Status.REFUTED, measured_epsilon=epsilon, measured_by=how)
 
-    def sentence(self) -> str:
-        """The guarantee in words, with all its conditions; numbers are rounded up."""
-        return wording.sentence(self, self.owner)
+    def sentence(self, *, assumptions: bool = True) -> str:
+        """The guarantee in words, with all its conditions; numbers are rounded up.
+
+        Args:
+            assumptions: whether to end with them; leave them out where a list of them follows.
+        """
+        return wording.sentence(self, self.owner, assumptions=assumptions)
 
     def row(self) -> dict[str, Any]:
         """One row of a table, with exact numbers (`digits.rounded_up` prints them)."""
@@ -299,13 +303,18 @@ class Guarantees(Sequence[Guarantee]):
         """Whether every owner's guarantee is a certificate."""
         return all(each.certificate for each in self.owners)
 
-    def sentence(self) -> str:
-        """One sentence if all guarantees are equal, else the range and a list."""
+    def sentence(self, *, assumptions: bool = True) -> str:
+        """One sentence if all guarantees are equal, else the range and a list.
+
+        Args:
+            assumptions: whether to end with them; leave them out where a list of them follows.
+        """
         if len(self) == 1:
-            return self.owners[0].sentence()
+            return self.owners[0].sentence(assumptions=assumptions)
         if self.equal:
-            return wording.sentence(self.owners[0], f"each of the {len(self)} agents")
-        return wording.differing(self.owners, self.worst)
+            each = f"each of the {len(self)} agents"
+            return wording.sentence(self.owners[0], each, assumptions=assumptions)
+        return wording.differing(self.owners, self.worst, assumptions=assumptions)
 
     def table(self) -> list[dict[str, Any]]:
         """One row per owner, with exact numbers."""

@@ -45,12 +45,13 @@ _STATUS = {
 }
 
 
-def sentence(g: Guarantee, subject: str) -> str:
+def sentence(g: Guarantee, subject: str, *, assumptions: bool = True) -> str:
     """The guarantee with all its conditions.
 
     Args:
         g: the guarantee.
         subject: those whose data it protects, as in "north" or "each of the 3 agents".
+        assumptions: whether to end with them; otherwise a list of them follows.
     """
     if g.status == "none":
         return (
@@ -65,6 +66,8 @@ def sentence(g: Guarantee, subject: str) -> str:
         parts.append("Simulated noise: not a certificate.")
     elif g.certificate:
         parts.append("Secure noise: this is a certificate.")
+    if not assumptions:
+        return " ".join(parts)
     if g.status == "model":  # the claim itself has named the other assumptions
         standing = [each for each in g.assumptions if each in STANDING]
         parts.append(f"Also assumed: {'; '.join(standing)}.")
@@ -109,7 +112,7 @@ def html(owners: Sequence[Guarantee], said: str, subject: str = "") -> str:
     return f"{html_table(rows, headings)}{rest}<p>{escape(visible(said))}</p>"
 
 
-def differing(owners: Sequence[Guarantee], worst: Guarantee) -> str:
+def differing(owners: Sequence[Guarantee], worst: Guarantee, *, assumptions: bool = True) -> str:
     """Range, list and the weakest guarantee in full."""
     epsilons = [g.epsilon for g in owners]
     named = [
@@ -122,7 +125,7 @@ def differing(owners: Sequence[Guarantee], worst: Guarantee) -> str:
     return (
         f"The guarantees of the {len(owners)} agents differ: epsilon from "
         f"{rounded_up(min(epsilons))} to {rounded_up(max(epsilons))} ({', '.join(named)}{rest}). "
-        f"The weakest: {worst.sentence()}"
+        f"The weakest: {worst.sentence(assumptions=assumptions)}"
     )
 
 

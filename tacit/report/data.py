@@ -86,7 +86,7 @@ class ReportData:
     Attributes:
         title: title of the page.
         summary: what was run, in sentences without anything private.
-        guarantee_sentence: the guarantee in one sentence.
+        guarantee_sentence: the guarantee in one sentence, without the assumptions.
         guarantee_status: one of `STATUSES`.
         noise: one of `NOISES`.
         status: how the run ended, such as "finished" or "diverged at round 17".

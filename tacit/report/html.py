@@ -63,5 +63,6 @@ def render(data: ReportData) -> str:
         condition=words.CONDITIONS.get(data.guarantee_status, ""),
         explanation=words.explanation(data),
         owners=owners(data),
-        sections=parts,
+        before=[part for part in parts if part.anchor == "answer"],
+        after=[part for part in parts if part.anchor != "answer"],
     )

@@ -78,7 +78,7 @@ class Section:
 
 
 def sections(data: ReportData) -> list[Section]:
-    """The sections after the guarantee, without empty ones; what was asked for comes first."""
+    """The sections beside the guarantee, without empty ones; an answer goes before it."""
     found = [
         _answer(data),
         _members(data),
@@ -209,7 +209,7 @@ def _convergence(data: ReportData) -> Section | None:
             folded=True,
         )
     )
-    if data.answer and len(blocks) == 1:
+    if data.answer_sentence and len(blocks) == 1:
         return None  # sums converge to nothing, and history.csv has their messages
     intro = f"{words.ending(data.status)} {_AVERAGED if data.averaged else ''}".strip()
     return Section("convergence", "Convergence and consensus", intro, tuple(blocks))
@@ -277,7 +277,8 @@ def _coefficients(data: ReportData) -> Section | None:
 
 def _answer(data: ReportData) -> Section | None:
     if not data.answer:
-        return None
+        refusal = data.answer_sentence
+        return Section("answer", "Answer", refusal, ()) if refusal else None
     intro = "Made of what was released and of declared numbers, by post-processing."
     blocks = [Block(data.answer_sentence, table=table(data.answer, len(data.answer)))]
     if data.effects:

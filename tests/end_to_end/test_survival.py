@@ -415,3 +415,22 @@ def test_sites_and_a_simulation_fit_the_same_cox_model(
     from tacit.testing import check_between_sites
 
     check_between_sites(written(tmp_path, *changes, REPEATED))
+
+
+def test_a_refusal_is_told_once_and_may_be_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    patients().head(400).to_csv("patients.csv", index=False)
+    asked = ["cox", "patients.csv", *TYPED["cox"], "--site", "clinic", "--sites", ",".join(SITES)]
+    asked += ["-b", "years=0:10", "-l", "arm=old,new", "-l", "died=false,true"]
+    asked += ["--epsilon", "0.1", "--seed", "3", "--output", "refused"]
+    done = CliRunner().invoke(app, [*asked, "--fail-if-useless"])
+    assert done.exit_code == 5
+    assert done.stdout.count("There is no answer") == 1
+    assert done.stderr.startswith("Not worth having: the noise hides")
+    page = Path("refused/report.html").read_text(encoding="utf-8")
+    assert page.index('id="answer"') < page.index('id="guarantee"')
+    assert page.count("There is no answer") == 1
+    # the results are there, and without the option nothing has failed
+    assert told("report", "refused")

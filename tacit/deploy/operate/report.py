@@ -84,7 +84,7 @@ def report_data(found: Finished, run: Declared | None = None) -> ReportData:
     return ReportData(
         title=study.title,
         summary=_summary(found, run, counted),
-        guarantee_sentence=agreed.guarantee.sentence() if own is None else own.sentence(),
+        guarantee_sentence=(own or agreed.guarantee).sentence(assumptions=False),
         guarantee_status=worst.status.value,
         noise=worst.noise.value,
         status=_ending(found),

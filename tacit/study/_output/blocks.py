@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit._engine.result import ReleaseRow
-from tacit.method.answer import Answer, Minimiser, Printed
+from tacit.method.answer import Answer, Minimiser, Printed, Refused
 from tacit.method.coefficients import CoefficientTable
 from tacit.method.cox_answer import HazardRatios
 from tacit.method.phase import AbstractMethod
@@ -65,6 +65,8 @@ def answered(answer: Answer | None) -> dict[str, Any]:
     """The fields of a report about an answer that is not a minimiser; empty for one that is."""
     if answer is None or isinstance(answer, Minimiser):
         return {}
+    if isinstance(answer, Refused):
+        return {"answer_sentence": answer.sentence()}
     if not isinstance(answer, Printed):
         return {"answer": answer.frame().to_dict("records"), "answer_sentence": answer.sentence()}
     heads, *cells = answer.cells()

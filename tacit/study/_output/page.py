@@ -38,7 +38,7 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
         title=outcome.study.title,
         summary=summary(outcome),
         findings=findings(outcome),
-        guarantee_sentence=result.guarantee.sentence(),
+        guarantee_sentence=result.guarantee.sentence(assumptions=False),
         guarantee_status=worst.status.value,
         noise=worst.noise.value,
         status=first_trial(result) if public else result.status,

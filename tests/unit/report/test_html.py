@@ -200,6 +200,15 @@ def test_the_page_says_what_distance_is_and_where_answers_are_means():
     assert told not in text(render(sample()))
 
 
+def test_an_answer_comes_before_the_guarantee():
+    page = render(sample(answer=[{"level": "a", "n": 3.0}], answer_sentence="Counts by level."))
+    assert page.index('<section id="answer"') < page.index('<section id="guarantee"')
+    links = [page.index(f'href="#{each}"') for each in ("summary", "answer", "guarantee")]
+    assert links == sorted(links)
+    refused = render(sample(answer_sentence="There is no answer."))
+    assert refused.count("There is no answer.") == 1 and 'id="answer"' in refused
+
+
 def test_coefficients_of_a_run_without_noise_are_not_called_noisy():
     assert "coefficients include noise" in text(render(sample()))
     page = text(render(sample(noise="none", guarantee_status="none")))
