@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tacit.cli.answers import show
 from tacit.cli.console import FAILED, emit, guarded, progress, say, table
 from tacit.deploy.operate.status import read_status, spent
+from tacit.method.answer import Minimiser
 from tacit.privacy.digits import short
 from tacit.study.read import read_study
 
@@ -22,6 +25,7 @@ def rehearse(
     """See `tacit rehearse --help`."""
 
     def command() -> int:
+        from tacit.deploy.operate.finished import read_finished
         from tacit.deploy.operate.rehearse import perform, prepare, with_agents, with_rounds
         from tacit.study import demo
 
@@ -56,22 +60,15 @@ def rehearse(
             emit({"format": "tacit-rehearsal-1", "seconds": seconds, "members": _plain(found)})
             return FAILED if rehearsal.failing else 0
         members = rehearsal.manifest.members
-        table(
-            ("Member", "Folder", "Rounds", "Median round", "95th percentile", "Epsilon"),
-            [
-                (
-                    member.name,
-                    f"member-{number}",
-                    each["rounds"],
-                    _seconds(each["round_seconds"]["median"]),
-                    _seconds(each["round_seconds"]["p95"]),
-                    "" if each["epsilon_spent"] is None else f"{each['epsilon_spent']:.4g}",
-                )
-                for number, (member, each) in enumerate(zip(members, found, strict=True))
-            ],
-        )
+        table(*_members([member.name for member in members], found))
         say(f"The rehearsal took {seconds:.0f} s. Logs, states and models: {folder}")
         own = folder / "member-0" / "state"
+        finished = read_finished(own)
+        answer = finished.answer(finished.laid_out())
+        show(answer)
+        say()
+        kept = "model.npz" if isinstance(answer, Minimiser) else f"{answer.kind}.csv"
+        say(f"Answer of {members[0].name}: {own / kept}")
         if (own / "report.html").exists():
             say(f"Report of {members[0].name}: {own / 'report.html'}")
         say(
@@ -83,6 +80,25 @@ def rehearse(
         return FAILED if rehearsal.failing else 0
 
     return guarded(command, as_json=json)
+
+
+def _members(
+    names: list[str], found: list[dict[str, Any]]
+) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    """Headings and a row for each member, with times where there is more than one round."""
+    timed = any(each["round_seconds"]["median"] is not None for each in found)
+    times = ("Median round", "95th percentile") if timed else ()
+    rows = [
+        (
+            name,
+            f"member-{number}",
+            each["rounds"],
+            *(_seconds(each["round_seconds"][which]) for which in ("median", "p95")[: len(times)]),
+            "" if each["epsilon_spent"] is None else f"{each['epsilon_spent']:.4g}",
+        )
+        for number, (name, each) in enumerate(zip(names, found, strict=True))
+    ]
+    return ("Member", "Folder", "Rounds", *times, "Epsilon"), rows
 
 
 def status(state: Path, *, follow: bool, json: bool) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tacit.cli.answers import show
 from tacit.cli.console import (
     DIVERGED,
     INTERRUPTED,
@@ -19,7 +20,6 @@ from tacit.cli.console import (
     table,
 )
 from tacit.errors import ConfigError
-from tacit.method.answer import Answer, Minimiser, Printed, Refused
 from tacit.problem.simulator import LossBox
 from tacit.report.canvas import without_figures
 from tacit.study import Outcome, assemble, execute
@@ -196,7 +196,6 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
     kept = protection(outcome)
     found = findings(outcome)
     secret = keep_secret(outcome)
-    released = _answer(result.answer)
     scored = _scores(outcome.scores)
     for line in done:
         say(line)
@@ -209,12 +208,8 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
     elif isinstance(getattr(outcome.assembled.problem, "objectives", None), LossBox):
         named = zip(result.parameter_names, result.solution, strict=True)
         say(f"Answer: {', '.join(f'{name} = {value:.6g}' for name, value in named)}.")
-    if released is not None:
-        sentence, headings, rows = released
-        say()
-        say(sentence)
-        if rows:
-            table(headings, rows)
+    if result.answer is not None:
+        show(result.answer)
     say()
     for line in kept:
         say(line)
@@ -239,26 +234,6 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
             "The seed is declared, so the guarantee covers no file: anybody who has it or guesses "
             "it can remove the noise. Leave seed out, and a secret one is drawn for every run."
         )
-
-
-def _answer(answer: Answer | None) -> tuple[str, list[str], list[list[str]]] | None:
-    """What came out, where it is no minimiser: a sentence, headings and rows."""
-    if answer is None or isinstance(answer, Minimiser):
-        return None
-    if isinstance(answer, Printed):
-        headings, *rows = answer.cells()
-        return answer.sentence(), headings, rows
-    if isinstance(answer, Refused):
-        return answer.sentence(), [], []
-    rows = answer.frame()
-    return (
-        answer.sentence(),
-        [name.replace("_", " ") for name in rows.columns],
-        [
-            [f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row]
-            for row in rows.to_numpy(dtype=object).tolist()
-        ],
-    )
 
 
 def _scores(scores: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]] | None:

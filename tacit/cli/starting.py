@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tacit import checks
 from tacit.cli.console import emit, guarded, say
 from tacit.cli.writing import check_free, write_text
 from tacit.study.draft_text import OPEN
@@ -48,6 +49,7 @@ def write_study(
                     "decimal_commas": list(found.decimal_commas),
                     "left_out": list(found.left_out),
                     "like_values": list(found.like_values),
+                    "codes": {name: list(each) for name, each in found.codes.items()},
                 }
             )
         else:
@@ -79,6 +81,12 @@ def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
         )
     if found.left_out:
         say(f"Left out, because they say who a record is about: {', '.join(found.left_out)}.")
+    for name, codes in found.codes.items():
+        texts = ", ".join(map(checks.shown, codes))
+        say(
+            f"NOTE: most values of {name} are numbers, but not {texts}. Declare codes of missing "
+            "values by missing_values, and correct others in the table."
+        )
     for name in found.repeated:
         say(
             f"NOTE: several records have the same {name}. What is protected is one record; for "

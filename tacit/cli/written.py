@@ -16,7 +16,7 @@ from typing import TypedDict
 from tacit.cli.of_a_table import Given
 from tacit.cli.running import free, run_source
 from tacit.cli.writing import check_free, write_text
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, ProblemError
 from tacit.study._output import Destination
 from tacit.study.fitting import Fit
 from tacit.study.read import parse_study
@@ -54,8 +54,8 @@ def worded(command: Callable[[], int]) -> int:
     """Run a command, with errors about the study that it wrote in words of its options."""
     try:
         return command()
-    except ConfigError as error:
-        raise ConfigError(of_options(str(error))) from error
+    except (ConfigError, ProblemError) as error:
+        raise type(error)(of_options(str(error))) from error
 
 
 def of_options(message: str) -> str:
@@ -70,6 +70,7 @@ def of_options(message: str) -> str:
     where = r"(?m)^the study of this \w+(?::\d+)?: (?:\[([\w.]+)\] )?(?:(\w+): )?(?:(\w+)=)?"
     accepted = "large_delta = true in [privacy] (Privacy(large_delta=True))"
     message = re.sub(where, named, message).replace(accepted, "--large-delta")
+    message = message.replace("(missing_values)", "(--missing-values)")
     return message.replace("local noise (no masks)", "local noise (--local)")
 
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from tacit import checks
 from tacit.data.columns import column_of
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
-from tacit.data.guessing import MANY, guess_kinds, identifiers, kind_of
+from tacit.data.guessing import (
+    MANY,
+    codes_among_numbers,
+    guess_kinds,
+    identifiers,
+    kind_of,
+)
 from tacit.data.undeclared import Filled, filled
 from tacit.errors import ProblemError
 
@@ -88,9 +94,9 @@ def describable(
         told = [f"that no two records have the same {name}" for name, known in who.items() if known]
         told += [_CHOSEN] if set(rest) - set(declared) else []
         left_out = [*who]
-        left_out += [
-            each for each in rest if each not in {*who, *declared} and _unfit(guessed, each)
-        ]
+        # numbers with a text among them are no levels: `filled` refuses them and names the text
+        kept = {*who, *declared, *codes_among_numbers(guessed, decimal)}
+        left_out += [each for each in rest if each not in kept and _unfit(guessed, each)]
         names = [each for each in rest if each not in left_out]
     if not names:
         raise ProblemError("variables: no column is left to describe; name some")

@@ -12,12 +12,15 @@ from typing import Literal
 
 import pandas as pd
 
-from tacit.data.columns import column_of
+from tacit.data.columns import column_of, read_numbers
 from tacit.data.dates import formats_of
 from tacit.data.rules import TRUTHS, WORDS
 
 MANY = 40
 """Text with more values than this is unlikely to be a category."""
+
+_CODES = 5
+"""A column of numbers with more texts than these is unlikely to have codes for missing values."""
 
 _NAMES = re.compile(
     "id|pid|mrn|ssn|uuid|guid|nhsnumber|row|unnamed"
@@ -60,6 +63,31 @@ def _guessed(column: pd.Series, decimal: str) -> pd.Series:
         return pd.Series(pd.to_numeric(words))
     except ValueError:
         return column
+
+
+def codes_among_numbers(frame: pd.DataFrame, decimal: str = ".") -> dict[str, list[str]]:
+    """Texts in columns of which at least half are numbers: by column, those that are few.
+
+    They probably mean that a value is missing.
+
+    Args:
+        frame: frame as `guess_kinds` returns it.
+        decimal: decimal mark of numbers.
+
+    Example:
+        >>> codes_among_numbers(pd.DataFrame({"crp": ["1.5", "n/a", "3"], "sex": list("mfm")}))
+        {'crp': ['n/a']}
+    """
+    found: dict[str, list[str]] = {}
+    for name, column in frame.items():
+        if not isinstance(column.dtype, pd.StringDtype):
+            continue
+        present = column.dropna()
+        wrong = read_numbers(present, decimal=decimal)[1]
+        texts = sorted(set(present.to_numpy(dtype=object)[wrong]))
+        if texts and 2 * wrong.sum() <= len(present) and len(texts) <= _CODES:
+            found[str(name)] = texts
+    return found
 
 
 def kind_of(column: pd.Series) -> Literal["boolean", "numeric", "date", "categorical"]:

@@ -130,8 +130,8 @@ class TableOne:
                 )
         if any(entry.note == NOISE for entry in self.entries):
             found.append(
-                f"{_MARK} Mostly noise: a count that may be 0, or an interval over half of the "
-                "declared bounds."
+                f"{_MARK} Mostly noise: a count that may be 0 (it is printed as released, be it "
+                "negative), or an interval over half of the declared bounds."
             )
         if any(entry.note == SUPPRESSED for entry in self.entries):
             found.append(

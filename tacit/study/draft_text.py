@@ -28,6 +28,7 @@ def study_text(
     public: bool,
     reading: Reading = AS_USUAL,
     identifiers: Mapping[str, bool] = MappingProxyType({}),
+    codes: Mapping[str, Sequence[str]] = MappingProxyType({}),
     told: Sequence[str] = (),
 ) -> str:
     """A study file for a table.
@@ -40,6 +41,7 @@ def study_text(
         public: whether to declare the data's own bounds and levels public.
         reading: options for reading the file.
         identifiers: columns that say who a record is about, and whether their values told so.
+        codes: by column of numbers, the texts that stand in it.
         told: what else was read off the records, in sentences.
     """
     features = [
@@ -60,6 +62,10 @@ def study_text(
     if public:
         assumed += [_of_target(target, frame[target])]
         assumed += [
+            f"the missing_values of column {name} were read off the records: assumed public"
+            for name in codes
+        ]
+        assumed += [
             f"the bounds of column {name} were read off the records: assumed public"
             for name in features
             if name not in skipped and len(_formats(frame[name])) == 1
@@ -75,7 +81,11 @@ def study_text(
             "about\n"
             for name in identifiers
         ),
-        *(_feature(str(name), frame[name], public) for name in features if name not in skipped),
+        *(
+            _feature(str(name), frame[name], public, codes.get(str(name), ()))
+            for name in features
+            if name not in skipped
+        ),
         *(
             f"# {codec.dumps(str(name), ensure_ascii=False)} is left out: too many values for a "
             "category, or only one\n"
@@ -90,7 +100,7 @@ def study_text(
     return "\n".join(parts)
 
 
-def _feature(name: str, column: Any, public: bool) -> str:
+def _feature(name: str, column: Any, public: bool, codes: Sequence[str]) -> str:
     lines = [f"[data.features.{key_of(name)}]"]
     kind = kind_of(column)
     if kind == "boolean":
@@ -107,6 +117,10 @@ def _feature(name: str, column: Any, public: bool) -> str:
         lines += ['kind = "categorical"', 'statistics = "public"     # WARNING: the levels leak']
     else:
         lines += ['kind = "categorical"', f'{OPEN}levels = ["a", "b"]']
+    if codes and public:
+        lines.append(f"missing_values = {_toml(list(codes))}   # WARNING: read off the records")
+    elif codes:
+        lines.append(f'{OPEN}missing_values = ["n/a"]   # texts among the numbers: which codes?')
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,8 @@ from private data leak; the file is valid TOML and lists on its first run what i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ class Draft:
         reading: how the table is read.
         like_values: names of columns that look like values, if most do: the line of names may be
             missing.
+        codes: by column of numbers, texts in it, which may be codes of missing values. Private.
     """
 
     text: str
@@ -45,6 +47,7 @@ class Draft:
     repeated: tuple[str, ...] = ()
     reading: Reading = AS_USUAL
     like_values: tuple[str, ...] = ()
+    codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @checked(ConfigError)
@@ -73,8 +76,14 @@ def draft(
             few columns.
         ProblemError: a table that cannot be read, or has no records.
     """
+    from tacit.data.columns import column_of, read_numbers
     from tacit.data.csv_dialect import with_commas
-    from tacit.data.guessing import guess_kinds, identifiers, names_like_values
+    from tacit.data.guessing import (
+        codes_among_numbers,
+        guess_kinds,
+        identifiers,
+        names_like_values,
+    )
     from tacit.data.loaders import load
     from tacit.data.table import check_any
 
@@ -83,6 +92,7 @@ def draft(
     check_any(table)
     found, told = reading.settled(table)
     frame = guess_kinds(table, found.decimal or ".")
+    codes = codes_among_numbers(frame, found.decimal or ".")
     place = _column(site, frame, "site", data)
     people = identifiers(frame)
     if place is not None and place == target:
@@ -91,6 +101,10 @@ def draft(
         )
     chosen = _column(target, frame, "target", data) or _default_target(frame, place, people, data)
     people = {name: by for name, by in people.items() if name not in (chosen, place)}
+    codes = {name: of for name, of in codes.items() if name not in (chosen, place, *people)}
+    for name in codes:
+        numbers = read_numbers(column_of(frame, name), decimal=found.decimal or ".")[0]
+        frame = frame.assign(**{name: numbers})
     text = study_text(
         frame,
         relative(data, Path(folder)),
@@ -99,6 +113,7 @@ def draft(
         public=bounds_from_data,
         reading=found,
         identifiers=people,
+        codes=codes,
         told=told,
     )
     return Draft(
@@ -112,6 +127,7 @@ def draft(
         tuple(name for name in people if frame[name].dropna().duplicated().any()),
         found,
         tuple(names_like_values(table)),
+        codes,
     )
 
 

@@ -75,3 +75,10 @@ def test_neighbours_with_other_columns_assume_the_same() -> None:
     for table in (none, text):
         named = filled(table, {}, {"age": False, "hiv": True}, "gaussian")
         assert any("of column hiv" in each for each in named.assumptions)
+
+
+def test_numbers_with_a_text_among_them_are_refused_and_not_left_out() -> None:
+    numbers = [*(str(each % 60) for each in range(100)), "n/a"]
+    frame = pd.DataFrame({"ill": [0, 1] * 50 + [0], "crp": pd.Series(numbers, dtype="string")})
+    with pytest.raises(ProblemError, match=r"'n/a', and 100 of 101 values are numbers"):
+        describable(frame, None, None, None, {})

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import ConfigError, ProblemError
+from tacit.study import assemble, parse_study
 from tacit.study.drafting import draft
 
 
@@ -40,3 +41,18 @@ def test_names_that_look_like_values_are_told(
 ) -> None:
     records = "North,30,1\nSouth,41,0\nNorth,52,1\n"
     assert draft(table(tmp_path, header + records)).like_values == found
+
+
+def test_texts_among_numbers_are_told_as_codes_of_missing_values(tmp_path: Path) -> None:
+    rows = "".join(f"{20 + i},{'n/a' if i == 3 else i},{'fm'[i % 2]},{i % 2}\n" for i in range(8))
+    path = table(tmp_path, "age,crp,sex,ill\n" + rows)
+    found = draft(path)
+    assert found.codes == {"crp": ["n/a"]}
+    # the text is a value of a record, so the file has a placeholder
+    crp = found.text.split("[data.features.crp]")[1].split("\n\n")[0]
+    assert "# declare: lower" in crp and "# declare: missing_values" in crp
+    # what is left out of it is refused, and the message names the remedy
+    public = draft(path, bounds_from_data=True).text
+    assert 'missing_values = ["n/a"]   # WARNING' in public
+    assert "the missing_values of column crp were read off the records" in public
+    assert assemble(parse_study(public, folder=tmp_path)).problem.parameter_names[1] == "crp"
