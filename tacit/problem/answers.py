@@ -30,11 +30,11 @@ def check_function(function: object, whole: bool = True) -> None:
     if callable(function) and not isinstance(function, type):
         return
     got = type(function).__name__
-    functions = isinstance(function, list | tuple) and function and all(map(callable, function))
-    if functions and whole:
+    many = len(function) if isinstance(function, list | tuple) and whole else 0
+    if many and isinstance(function, list | tuple) and all(map(callable, function)):
         got = (
-            f"a {got} of {len(function)}: write functions = [...] and give one function that is "
-            f"told the agent's number, lambda x, agent: functions[agent](x), agents={len(function)}"
+            f"a {got} of {many}: write functions = [...] and give one function that is "
+            f"told the agent's number, lambda x, agent: functions[agent](x), agents={many}"
         )
     raise ProblemError(f"a black box needs a function of a point, got {got}")
 
