@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from tacit._engine.shortened import TOLD
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
-from tacit.study.shortened import TOLD
 from tacit.sweep.cases import NAME
 from tacit.sweep.cells import Plan
 from tacit.sweep.sections import shown
