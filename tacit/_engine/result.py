@@ -181,7 +181,7 @@ class Result:
             >>> task = problem.empirical_risk([np.eye(2)] * 3, [np.ones(2)] * 3, problem.Squared())
             >>> found = tacit.run(task, network.ring(3), tacit.DGD(step=0.1), rounds=2)
             >>> found.cite().splitlines()[:2]
-            ['@article{nedicozdaglar2009,', '  author = {{Nedic} and {Ozdaglar}},']
+            ['@article{nedicozdaglar2009,', '  author = {Nedic, Angelia and Ozdaglar, Asuman},']
         """
         return bibtex(self.papers)
 
