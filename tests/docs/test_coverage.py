@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,23 @@ def test_the_front_door_names_stand_in_the_reference() -> None:
     page = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
     named = {found.rpartition(".")[2] for found in re.findall(r"`(tacit\.[\w.]+)`", page)}
     assert sorted(set(tacit.__all__) - named) == []
+
+
+def test_every_method_has_its_names_on_its_page() -> None:
+    """The class for Python and the key of study files, once, in the first table of a page."""
+    from tacit.study._described.catalogue import METHODS
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    published = project["entry-points"]["tacit.methods"]
+    index = (DOCS / "methods" / "index.md").read_text(encoding="utf-8")
+    elsewhere = set(re.findall(r"\[(\w+)\]\(\.\./\w+\.md", index))  # statistics
+    asked = {key: entry.build.__name__ for key, entry in METHODS.items() if key not in elsewhere}
+    asked |= {key: place.partition(":")[2] for key, place in published.items()}
+    rows = [
+        re.findall(r"^\| in Python, in studies \| (.*) \|$", page.read_text("utf-8"), re.MULTILINE)
+        for page in (DOCS / "methods").glob("*.md")
+        if page.stem != "index"
+    ]
+    assert all(len(row) == 1 for row in rows)
+    pairs = [pair for row in rows for pair in re.findall(r"`(\w+)`, `([\w-]+)`", row[0])]
+    assert len(elsewhere) == 5 and sorted(pairs) == sorted((asked[key], key) for key in asked)
