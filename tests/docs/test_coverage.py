@@ -142,3 +142,15 @@ def test_every_method_has_its_names_on_its_page() -> None:
     assert all(len(row) == 1 for row in rows)
     pairs = [pair for row in rows for pair in re.findall(r"`(\w+)`, `([\w-]+)`", row[0])]
     assert len(elsewhere) == 5 and sorted(pairs) == sorted((asked[key], key) for key in asked)
+
+
+def test_pages_install_from_a_copy_and_extras_that_exist() -> None:
+    """A package of the name on an index may be another one: tacit is installed from its source."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    known, named = set(extras["optional-dependencies"]), set[str]()
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r"pip install ['\"]?tacit\b.*", text), page
+        for listed in re.findall(r"pip install [^\n]*\.\[([\w,]+)\]", text):
+            named |= set(listed.split(","))
+    assert {"demo", "deploy", "report"} <= named <= known
