@@ -10,6 +10,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import api_tables
 import pytest
 
 import tacit
@@ -154,3 +155,14 @@ def test_pages_install_from_a_copy_and_extras_that_exist() -> None:
         for listed in re.findall(r"pip install [^\n]*\.\[([\w,]+)\]", text):
             named |= set(listed.split(","))
     assert {"demo", "deploy", "report"} <= named <= known
+
+
+def test_pages_of_the_reference_list_what_is_in_a_package() -> None:
+    for path, text in api_tables.pages().items():
+        assert path.read_text("utf-8") == text, "run `python docs/api_tables.py`"
+    for page in (DOCS / "api").glob("*.md"):
+        title, sentence, *_ = page.read_text(encoding="utf-8").split("\n\n")
+        assert title.startswith("# ") and (sentence[0].isupper() or page.stem == "index"), page
+    rows = (DOCS / "api" / "sweep.md").read_text(encoding="utf-8").split("|---|---|\n")[1]
+    assert "| `Grid` | What a sweep varies around a study" in rows
+    assert all("|  |" not in text for text in api_tables.pages().values())
