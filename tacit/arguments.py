@@ -11,9 +11,11 @@ An annotation without a checkable meaning (a type variable, a protocol, `Any`) a
 
 from __future__ import annotations
 
+import ast
 import collections.abc
 import contextlib
 import dataclasses
+import doctest
 import functools
 import inspect
 import math
@@ -28,7 +30,7 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 
 from tacit.checks import close, numeric, shown
-from tacit.errors import TacitError
+from tacit.errors import OracleError, TacitError
 from tacit.ranges import Numbers, Range, traced
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -63,7 +65,11 @@ def checked(error: type[TacitError], own: str = "") -> Callable[[T], T]:
             named = {name: _plain(value, hints.get(name)) for name, value in named.items()}
             check(target, given, named, error, left)
             _check_names(target, given, named, error)
-            return target(*given, **named)
+            try:
+                return target(*given, **named)
+            except OracleError as fault:
+                # of the caller's own function or program: what it passed through says nothing
+                raise fault.with_traceback(None) from fault.__cause__
 
         _mark(call)
         return typing.cast(T, call)
@@ -135,7 +141,24 @@ def _check_names(
     if missing:
         hints = _hints(target)
         words = [_example(name, wanted(_NOTHING, hints.get(name, Any))) for name in missing]
-        raise error(f"{target.__name__} needs {', '.join(missing)}; give {', '.join(words)}")
+        how = _documented_call(target) or f"give {', '.join(words)}"
+        raise error(f"{target.__name__} needs {', '.join(missing)}; {how}")
+
+
+def _documented_call(target: Callable[..., Any]) -> str | None:
+    """The first short call among the examples of a function or class, as words; `None` if none."""
+    try:
+        lines = doctest.DocTestParser().get_examples(target.__doc__ or "")
+        calls = [node for line in lines for node in ast.walk(ast.parse(line.source))]
+    except (SyntaxError, ValueError):  # of another package
+        return None
+    for node in calls:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == target.__name__:
+            written = ast.unparse(node)
+            variables = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+            if len(written) <= 80 and variables == {target.__name__}:
+                return f"write for example {written}"
+    return None
 
 
 def _example(name: str, asked: str | None) -> str:

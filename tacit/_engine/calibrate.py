@@ -43,7 +43,8 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
         if value is not None and np.ndim(value) and np.shape(value) != (len(owners.names),):
             raise PrivacyError(
                 f"{name} has {np.size(value)} entries for {len(owners.names)} owners; "
-                "give one number for all, or one per owner"
+                "give one number for all, or one per owner; several values are compared by a sweep "
+                f"(tacit.sweep, or `tacit sweep`) over privacy.{name}"
             )
     _check_relation(privacy, owners)
     deltas = _per_owner(privacy.delta, owners)

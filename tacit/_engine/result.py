@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from tacit._engine.doubts import ONLY, doubts, known, seen
 from tacit._engine.measures import History
 from tacit.arguments import remedy
-from tacit.kinds import Relation, Unit
 from tacit.method.answer import Answer, Minimiser, Printed
 from tacit.method.citation import bibtex
 from tacit.method.latex import tabular
@@ -95,6 +95,8 @@ class Result:
         answer: what `solution` is: a minimiser, a table, or why there is no answer.
         papers: names of the papers that describe the method; `cite` has them as BibTeX.
         skipped: numbers of points that agents' black boxes skipped, by name (simulation only).
+        shortened: what the clip shortens at the answers of the first trial, and of which share of
+            the records, if that is counted (simulation only).
     """
 
     solutions: Float[np.ndarray, "trials agents p"]
@@ -112,6 +114,7 @@ class Result:
     answer: Answer | None = None
     papers: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    shortened: tuple[str, float] | None = None
 
     def __repr__(self) -> str:
         trials, agents, _ = self.solutions.shape
@@ -132,50 +135,7 @@ class Result:
         whose = f"mean answer of {agents} agents" + (" in the first trial" if trials > 1 else "")
         shown = np.array2string(self.solution, precision=4, threshold=12)
         answer = f"{self.status}; {whose} after {self.rounds} rounds: {shown}"
-        return "\n".join([answer, *self._doubts(), str(self.guarantee)])
-
-    def _doubts(self) -> list[str]:
-        """What speaks against the answer of the first trial, in sentences."""
-        found: list[str] = []
-        objective = self.history.measured.get("objective")
-        if objective is not None and np.isposinf(objective[-1, 0]):
-            apart = self.history.measured["consensus"][-1, 0]
-            found.append(
-                "Simulation only: the objective is infinite at the mean answer, which does not "
-                f"meet the constraints of every agent. The agents' answers are {apart:.2g} from "
-                "their mean (root mean square). More rounds bring them together; if they stay "
-                "apart, no point meets the constraints of all."
-            )
-        if self.skipped:
-            whose = ", ".join(f"{many:,} of {name}" for name, many in self.skipped.items())
-            found.append(
-                f"Simulation only: evaluations that failed were skipped ({whose}). An agent's "
-                "answer is 0 in such a round, so the others decide."
-            )
-        noise = self._noise_of_mean()
-        if noise >= 1.0:
-            found.append(
-                f"The noise in the mean of all answers of the run is {noise:.2g} times the clip, "
-                "and no answer is longer than that: what was found is chance. Take a larger "
-                "epsilon, more agents or masks, or protect records instead of whole costs."
-            )
-        return found
-
-    def _noise_of_mean(self) -> float:
-        """Noise of the mean over agents and rounds, in units of the clip, for whole costs.
-
-        The smallest of all releases; 0 for records, whose clip is divided by their number.
-        """
-        if self.guarantee.worst.unit is not Unit.AGENT:
-            return 0.0
-        clips = 2.0 if self.guarantee.worst.relation is Relation.REPLACE_ONE else 1.0
-        agents = self.solutions.shape[1]
-        noised = [
-            row.noise_multiplier * clips / float(np.sqrt(agents * row.times))
-            for row in self.releases
-            if row.noise_multiplier
-        ]
-        return min(noised, default=0.0)
+        return "\n".join([answer, *doubts(self), str(self.guarantee)])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """The summary, where IPython has no page to draw on."""
@@ -188,9 +148,9 @@ class Result:
             said += f"; {self.answer.sentence()}"
         elif self.diverged[0] >= 0:
             return f"<p>{escape(self.status)}; no answer</p><p>{escape(str(self.guarantee))}</p>"
-        doubts = "".join(f"<p>{escape(each)}</p>" for each in self._doubts())
+        said_too = "".join(f"<p>{escape(each)}</p>" for each in doubts(self))
         table = self.frame().to_html(index=False)
-        return f"<p>{escape(said)}</p>{table}{doubts}<p>{escape(str(self.guarantee))}</p>"
+        return f"<p>{escape(said)}</p>{table}{said_too}<p>{escape(str(self.guarantee))}</p>"
 
     def frame(self) -> pd.DataFrame:
         """The answer as a frame: one row per parameter, or the table or refusal that it is."""
@@ -204,6 +164,11 @@ class Result:
         """The answer in the first trial as a table in LaTeX, for the booktabs package."""
         trials = len(self.solutions)
         note = f"% the first of {trials} trials\n" if trials > 1 else ""
+        if self.diverged[0] >= 0:
+            note += f"% {self.status}: no answer\n"
+        note += "".join(f"% {each}\n" for each in known(self))
+        # a paper's source is published, so what private records show is not in it
+        note += f"% {ONLY}summary() says what speaks against this answer\n" if seen(self) else ""
         if isinstance(self.answer, Printed):
             return note + self.answer.to_latex()
         return note + tabular(self.frame())
@@ -218,7 +183,7 @@ class Result:
             >>> task = problem.empirical_risk([np.eye(2)] * 3, [np.ones(2)] * 3, problem.Squared())
             >>> found = tacit.run(task, network.ring(3), tacit.DGD(step=0.1), rounds=2)
             >>> found.cite().splitlines()[:2]
-            ['@article{nedicozdaglar2009,', '  author = {{Nedic} and {Ozdaglar}},']
+            ['@article{nedicozdaglar2009,', '  author = {Nedic, Angelia and Ozdaglar, Asuman},']
         """
         return bibtex(self.papers)
 

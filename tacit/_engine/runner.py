@@ -30,6 +30,7 @@ from tacit._engine.memory import check_trials, exhausted
 from tacit._engine.metrics import Metric, check_size, named, value_of
 from tacit._engine.plan import Plan
 from tacit._engine.result import Result
+from tacit._engine.shortened import shortened
 from tacit._engine.simulate import simulate
 from tacit._engine.traffic import bytes_sent
 from tacit.arguments import checked
@@ -262,6 +263,7 @@ def run(
         answer=agreed.method.answer(found.answers[0].mean(axis=0), agreed),
         papers=papers_of(method),
         skipped=_named(problem, before, after),
+        shortened=shortened(problem, agreed.method, found.answers[0]),
     )
 
 

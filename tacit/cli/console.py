@@ -186,12 +186,14 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     console = Console(file=sys.stdout, width=width, markup=False, highlight=False)
     widths = _widths(list(zip(*cells, strict=True)), console.width)
     # a line that a narrow terminal breaks is better than a number that is cut off
-    console.width = max(console.width, sum(widths) + 3 * len(widths))
+    room, console.width = console.width, max(console.width, sum(widths) + 3 * len(widths))
     columns = [Column(text, width=each) for text, each in zip(cells[0], widths, strict=True)]
     drawn = Table(*columns, box=SIMPLE, header_style="bold", pad_edge=False)
     for row in cells[1:]:
         drawn.add_row(*row)
     console.print(drawn)
+    if console.width > room and sys.stdout.isatty():
+        say(f"(The table is {console.width} columns wide, and this terminal {room}.)")
 
 
 def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:

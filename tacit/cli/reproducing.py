@@ -65,6 +65,7 @@ def _list(folder: Path, cores: int, *, json: bool) -> None:
     """Every target with what is shown there, and how long it takes."""
     from tacit.papers import Scale, seconds_left, targets
 
+    absent = {target.name for target in targets() if not target.pieces(Scale.FULL)}
     rows = [
         (
             target.name,
@@ -86,9 +87,14 @@ def _list(folder: Path, cores: int, *, json: bool) -> None:
         return
     table(
         ["Figure", "What the paper shows", "--fast", "In full"],
-        [[name, title, duration(fast), duration(full)] for name, title, fast, full in rows],
+        [
+            [name, title, *(_time(seconds, name in absent) for seconds in (fast, full))]
+            for name, title, fast, full in rows
+        ],
     )
     say(f"Approximate times on {said_cores(cores)}, without work already stored in {folder}.")
+    if absent:
+        say(f"No records: `tacit reproduce {min(absent)}` says where to get them.")
     say("`tacit reproduce FIGURE` reproduces one; --all --fast gives a first impression of all.")
 
 
@@ -145,10 +151,16 @@ def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, js
     say(f"Pages: {folder / 'index.html'}")
 
 
+def _time(seconds: float, absent: bool) -> str:
+    if absent:
+        return "no records"
+    return duration(seconds) if seconds > 0.0 else "stored"
+
+
 def duration(seconds: float) -> str:
     """A time as people say it."""
     if seconds < 1.0:
-        return "no time"
+        return "under 1 s"
     if seconds < 90.0:
         return f"{seconds:.0f} s"
     minutes = seconds / 60.0

@@ -184,9 +184,11 @@ def _tell(ended: Sweep) -> None:
     from tacit.report.tables import number
     from tacit.sweep.sections import shown
     from tacit.sweep.table import in_words, precise, settings, spent
-    from tacit.sweep.words import headings, status
+    from tacit.sweep.words import BUDGET, headings, status
 
-    keys = settings(ended.found)
+    # the budget shows as epsilon, as in LaTeX
+    keys = [key for key in settings(ended.found) if key != BUDGET]
+    diverged = any(not runs.finished.all() for runs in ended.found)
     rows = []
     for runs in ended.found[:_SHOWN]:
         mean, error = runs.mean(ended.measure)
@@ -198,11 +200,12 @@ def _tell(ended: Sweep) -> None:
                 status(worst.status),
                 precise(mean, error) or number(mean),
                 number(error),
-                f"{runs.finished.sum()} of {len(runs.finished)}",
+                *([f"{runs.finished.sum()} of {len(runs.finished)}"] if diverged else []),
             ]
         )
     named = [name[:1].upper() + name[1:] for name in headings(keys).values()]
-    table([*named, "Epsilon", "Guarantee per run", "Mean", "Standard error", "Finished"], rows)
+    tops = [*named, "Epsilon", "Guarantee per run", "Mean", "Standard error"]
+    table([*tops, "Finished"] if diverged else tops, rows)
     if len(ended.found) > _SHOWN:
         say(f"{len(ended.found) - _SHOWN} more cells: {ended.path / 'cells.csv'}.")
     say(f"Metric: {in_words(ended.measure)} ({ended.measure}).")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Int
 
+from tacit import checks
 from tacit.data.rules import TRUTHS, level_key
 from tacit.errors import ProblemError
 
@@ -17,6 +18,34 @@ Frame: TypeAlias = pd.DataFrame
 
 _MOST = 12
 """Values that a message names."""
+
+
+_SURE = 0.85
+"""Similarity from which on a value is taken for a level in another writing."""
+
+
+class Undeclared(ProblemError):
+    """A value that is not among the declared ones.
+
+    Args:
+        what: which value, and where.
+        remedies: what to do where the declaration can be changed.
+        meant: the declared value that is surely meant, or the empty text.
+    """
+
+    def __init__(self, what: str, remedies: str, meant: str = "") -> None:
+        super().__init__(_with(what, remedies, meant))
+        self.what, self.meant = what, meant
+
+    def with_remedies(self, remedies: str) -> ProblemError:
+        """The same error where something else can be done."""
+        return ProblemError(_with(self.what, remedies, self.meant))
+
+
+def _with(what: str, remedies: str, meant: str) -> str:
+    if not meant:
+        return f"{what}; {remedies}"
+    return f"{what}; did you mean {meant!r}? {remedies[0].upper()}{remedies[1:]}"
 
 
 def where(frame: Frame | pd.Series, row: int | np.integer) -> str:
@@ -179,11 +208,13 @@ def codes_of(
     other = np.flatnonzero(unknown)
     if strict and len(other):
         shown = ", ".join(repr(level) for level in levels[:8]) + (", ..." if levels[8:] else "")
-        raise ProblemError(
+        raise Undeclared(
             f"column {column.name!r}: {where(column, other[0])} holds "
             f"{show(column.iloc[other[0]])}, which is not among the declared values ({shown})"
-            f"{others(column, unknown)}; correct it, declare the value, rewrite it "
-            f"({recoding(column, unknown)}), or {remedy}"
+            f"{others(column, unknown)}",
+            "correct it, declare the value, rewrite it "
+            f"({recoding(column, unknown, levels)}), or {remedy}",
+            _close(column.iloc[other[0]], levels),
         )
     return codes
 
@@ -204,11 +235,30 @@ def others(column: pd.Series, rows: Bool[np.ndarray, " n"]) -> str:
     return f" (in all: {each}{', ...' if len(found) > _MOST else ''})"
 
 
-def recoding(column: pd.Series, rows: Bool[np.ndarray, " n"]) -> str:
-    """A line that rewrites all values in some rows, to be completed; the empty text is missing."""
+def recoding(column: pd.Series, rows: Bool[np.ndarray, " n"], levels: Sequence[Any] = ()) -> str:
+    """A line that rewrites all values in some rows, to be completed; the empty text is missing.
+
+    Args:
+        column: values of the column.
+        rows: which of them to rewrite.
+        levels: declared values; one that is close is written in.
+    """
     _, values = distinct(pd.Series(column[rows]))
-    texts = [codec.dumps(level_key(value), ensure_ascii=False) for value in values[:_MOST]]
-    return "map = { " + ", ".join(f'{text} = ""' for text in texts) + ' }, where "" is missing'
+    texts = [
+        f"{_quoted(level_key(value))} = {_quoted(_close(value, levels))}"
+        for value in values[:_MOST]
+    ]
+    return "map = { " + ", ".join(texts) + ' }, where "" is missing'
+
+
+def _quoted(text: str) -> str:
+    return codec.dumps(text, ensure_ascii=False)
+
+
+def _close(value: Any, levels: Sequence[Any]) -> str:
+    """The level that is surely meant, or the empty text: "drug C" is not "drug A"."""
+    found = checks.close(level_key(value), [level_key(level) for level in levels], _SURE)
+    return found[0] if found else ""
 
 
 def finite(frame: Frame, name: str, remedy: str, decimal: str) -> Float[np.ndarray, " n"]:

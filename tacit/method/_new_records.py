@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data.columns import column_of
+from tacit.data.columns import Undeclared, column_of
 from tacit.data.missing import missing_rules
 from tacit.data.rewriting import rewritten
 from tacit.data.schema import Schema
-from tacit.data.table import check_columns, prepare
+from tacit.data.table import Prepared, check_columns, prepare
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,5 +33,21 @@ def values_moved(data: pd.DataFrame, schema: Schema) -> Mapping[str, int]:
     known = complete(data, schema)
     if not known.any():
         return {}
-    altered = prepare(data.iloc[np.flatnonzero(known)], schema).altered
+    altered = prepared(data.iloc[np.flatnonzero(known)], schema).altered
     return {} if altered is None else altered.moved
+
+
+def prepared(data: pd.DataFrame, schema: Schema) -> Prepared:
+    """Complete records, prepared as those of the fit.
+
+    Raises:
+        ProblemError: what `prepare` refuses. The declarations are those of the fit, so an
+            undeclared value has to be changed in the table.
+    """
+    try:
+        return prepare(data, schema)
+    except Undeclared as error:
+        raise error.with_remedies(
+            "the fit knows no others: put one of them in its place, leave it empty as a missing "
+            "one, or leave the record out"
+        ) from None

@@ -16,10 +16,13 @@ from tacit.method.phase import AbstractMethod
 _SOURCE = re.compile(r"(?<![\w'\"`])Sources?: (.*?)\.(?=\s+[A-Z`*]|\s*$)")
 """As `docs/citations.py` reads a docstring."""
 
+_CAPITALS = re.compile(r"\w*[A-Z]{2}\w*")
+"""What small letters would spoil."""
+
 _ITSELF = """\
 @misc{{tacit,
   author = {{{{The tacit maintainers}}}},
-  title = {{{{tacit: differentially private distributed optimisation}}}},
+  title = {{tacit: differentially private distributed optimisation}},
   note = {{version {version}}},
 }}
 """
@@ -85,8 +88,8 @@ def _entry(name: str, paper: dict[str, Any]) -> str:
     listed: dict[str, str] = dict(paper.get("bibtex", {}))
     kind = listed.pop("kind", "misc")
     said = {
-        "author": _surnames(paper["authors"]),
-        "title": f"{{{paper['title']}}}",
+        "author": listed.pop("author"),
+        "title": _title(paper["title"]),
         "year": re.findall(r"\((\d{4})", name)[0],
     }
     key = re.sub(r"[^a-z0-9]", "", name.lower())
@@ -94,6 +97,6 @@ def _entry(name: str, paper: dict[str, Any]) -> str:
     return f"@{kind}{{{key},\n{''.join(lines)}}}\n"
 
 
-def _surnames(authors: str) -> str:
-    names = [f"{{{each}}}" for each in authors.removesuffix(" et al.").split(", ")]
-    return " and ".join([*names, *(["others"] if authors.endswith(" et al.") else [])])
+def _title(text: str) -> str:
+    """A title, in which styles that take small letters leave DP-ADMM as it is."""
+    return _CAPITALS.sub(r"{\g<0>}", text)

@@ -22,10 +22,9 @@ from tacit.data.feature import FEATURES, Feature
 from tacit.data.formula import parse_formula
 from tacit.data.frames import Table, from_frame
 from tacit.data.schema import Schema
-from tacit.data.table import prepare
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
 from tacit.method._glm_predictions import predicted
-from tacit.method._new_records import complete, values_moved
+from tacit.method._new_records import complete, prepared, values_moved
 from tacit.method._saved import saved_text
 from tacit.method.answer import Refused
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
@@ -191,7 +190,7 @@ class FittedRegression:
         known = complete(data, schema)
         found = np.zeros((0, 0))
         if known.any():
-            found = prepare(data.iloc[np.flatnonzero(known)], schema).features
+            found = prepared(data.iloc[np.flatnonzero(known)], schema).features
         return columns_of(schema), known, found
 
     def _declared(self, names: Iterable[str]) -> Schema:

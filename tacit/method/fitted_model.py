@@ -16,10 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tacit.arguments import checked
 from tacit.data.schema import Schema
-from tacit.data.table import prepare
 from tacit.data.target import TARGETS, BinaryTarget, ClassTarget, NumericTarget
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
-from tacit.method._new_records import complete, values_moved
+from tacit.method._new_records import complete, prepared, values_moved
 from tacit.method._saved import saved_text
 from tacit.method.fitted import declaration, feature_of, today
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
@@ -108,7 +107,7 @@ class FittedModel:
         loss = self.built
         scores = np.full((len(data), *((len(self.levels),) if self.levels else ())), np.nan)
         if known.any():
-            rows = prepare(data.iloc[np.flatnonzero(known)], self.schema).features
+            rows = prepared(data.iloc[np.flatnonzero(known)], self.schema).features
             with jax.enable_x64(True):
                 weights = np.asarray(loss.weights(np.asarray(self.values), rows.shape[1]))
             scores[known] = rows @ weights

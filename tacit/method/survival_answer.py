@@ -19,6 +19,9 @@ from tacit.method.answer import FROM_CELLS, NORMAL, PRIVATE_SIZE
 if TYPE_CHECKING:
     import pandas as pd
 
+_ENDED = "- stands where a curve has ended, or there is none."
+"""What the sign in a cell means."""
+
 _TIMES = 4
 """Number of times at which the printed table has the survival."""
 
@@ -179,7 +182,11 @@ class SurvivalCurves:
                 f"The curve{of} ends at {self.edges[group.size]:g}: after that, fewer records are "
                 f"at risk than {SEEN:g} standard deviations of the noise in their number."
             )
-        return " ".join(found)
+        return " ".join([*found, *([f"In the table, {_ENDED}"] if self._has_ended() else [])])
+
+    def _has_ended(self) -> bool:
+        """Whether the table has a time after the end of a curve."""
+        return any(cell == "-" for row in self.cells()[1:] for cell in row)
 
     def cells(self) -> list[list[str]]:
         """Headings and rows of the printed table, as text."""
@@ -226,7 +233,8 @@ class SurvivalCurves:
         """The table in LaTeX, for the booktabs package."""
         heads, *rows = self.cells()
         body = [[row[0], *(cell.replace("±", r"$\pm$") for cell in row[1:])] for row in rows]
-        return latex.table([latex.latex(head) for head in heads], body)
+        below = _ENDED.replace("-", "--", 1) if self._has_ended() else ""
+        return latex.table([latex.latex(head) for head in heads], body, below)
 
 
 def _deviations(covariance: np.ndarray) -> np.ndarray:

@@ -40,7 +40,11 @@ def ring(agents: int, weights: object = None) -> Graph:
         >>> ring(5).neighbours()[0].tolist()
         [1, 4]
     """
-    agents = _at_least(3, agents=agents)
+    if (agents := _at_least(1, agents=agents)) < 3:
+        raise NetworkError(
+            f"agents={agents}: a ring needs at least 3. Between two agents take path(2), which is "
+            "complete(2) and star(2) as well; in a study, graph = 'path'"
+        )
     own = np.arange(agents)
     return _from_pairs(agents, own, (own + 1) % agents, weights, "ring")
 

@@ -12,6 +12,7 @@ import numpy as np
 from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ProblemError
+from tacit.problem.answers import check_function
 from tacit.problem.boxes import CostBox, RecordBox
 from tacit.problem.constraint import AbstractConstraint, Free
 from tacit.problem.evaluation import Evaluation, OnFailure, Seconds, shown_to
@@ -83,6 +84,8 @@ def black_box(
         >>> box.agent.tolist()
         [0, 1, 2]
     """
+    if function is not None:
+        check_function(function)
     agents = checks.whole("agents", agents, 0, ProblemError)
     if agents < 2:
         raise ProblemError(f"agents={agents!r}: agreement needs at least two agents")
@@ -233,6 +236,8 @@ def black_box_problem(
     """
     objectives: CostBox | RecordBox
     check_public(regulariser, constraint)
+    if function is not None:
+        check_function(function)
     if x0 is None:
         raise ProblemError(
             "x0=None: give a public starting point, one number for each parameter, such as "

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import ArrayLike, Bool, Float, Int
 
-from tacit.errors import OracleError, ProblemError
-from tacit.problem.answers import complaint, not_finite, place
+from tacit.errors import OracleError
+from tacit.problem.answers import check_function, complaint, not_finite, place, unanswered
 from tacit.problem.evaluation import PLAIN, Evaluation
 from tacit.problem.processes import Unanswered
 from tacit.problem.stored import Evaluations
@@ -71,10 +71,8 @@ class Host:
         width: int = 0,
         evaluation: Evaluation = PLAIN,
     ) -> None:
-        if evaluation.command is None and (not callable(function) or isinstance(function, type)):
-            raise ProblemError(
-                f"a black box needs a function of a point, got {type(function).__name__}"
-            )
+        if evaluation.command is None:
+            check_function(function, counts is None)
         self.evaluation = evaluation
         self._function = function
         self._own = own
@@ -281,15 +279,14 @@ class Host:
         try:
             answer = np.asarray(ask(argument, agent))
         except Unanswered as error:
-            found: BaseException | None = OracleError(
-                f"the black box of agent {agent} {error}; it was asked for its value at "
-                f"{place(points[0])}"
+            found: BaseException | None = unanswered(
+                error, agent, points[0], self.evaluation.names, self.evaluation.tries > 1
             )
             found.__cause__ = error.__cause__
         except Exception as error:
             found = OracleError(
-                f"the black box of agent {agent} raised {type(error).__name__}: {error}; "
-                f"it was asked for its value at {place(points[0])}. Correct the function"
+                f"the black box of agent {agent} raised {type(error).__name__}: {error}, at "
+                f"{place(points[0], self.evaluation.names)}. Correct the function"
             )
             found.__cause__ = error
         except BaseException as error:
@@ -297,9 +294,9 @@ class Host:
         else:
             shape = (len(points),) if self._batched else ()
             shape = shape if self._counts is None else (*shape, width)
-            found = complaint(answer, shape, agent, points)
+            found = complaint(answer, shape, agent, points, self.evaluation.names)
             if found is None and self._counts is None:
-                found = not_finite(answer, agent, points)
+                found = not_finite(answer, agent, points, self.evaluation.names)
             if found is None:
                 values = answer.astype(np.float64).reshape(len(points), width)
                 return _Outcome(np.where(np.isfinite(values), values, np.nan), None, tries)

@@ -309,8 +309,12 @@ def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> n
         )
     constraint.check(dimension)
     if not constraint.contains(start, tolerance=1e-6):
+        with jax.enable_x64(True):
+            nearest = np.asarray(constraint.project(start))
+        point = f"[{', '.join(f'{value:.9g}' for value in nearest)}]"
         raise ProblemError(
-            f"x0 misses the constraint by {constraint.violation(start):.3g}; "
-            "give a point inside it, or leave x0 out"
+            f"x0 misses the constraint by {constraint.violation(start):.3g}; write "
+            + (f"x0={point}" if len(point) <= 80 else "x0=constraint.project(x0)")
+            + ", the nearest point inside it"
         )
     return start

@@ -22,7 +22,18 @@ _ONE_CORE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_T
 
 
 class Unanswered(Exception):
-    """An evaluation without an answer; the text goes on after "the black box of agent 3 "."""
+    """An evaluation without an answer.
+
+    Args:
+        text: what happened; it goes on after "the black box of agent 3 ".
+        remedy: what to do, as a sentence.
+        said: what a program wrote to its standard error.
+        chance: whether another try may succeed.
+    """
+
+    def __init__(self, text: str, remedy: str, said: str = "", chance: bool = True) -> None:
+        super().__init__(text)
+        self.remedy, self.said, self.chance = remedy, said, chance
 
 
 class Function:
@@ -72,14 +83,16 @@ class Function:
         if data is None:
             status = self.close()
             if overdue.is_set():
-                raise Unanswered(late(self._timeout))
-            raise Unanswered(f"ended its process {ended(status)}")
+                raise late(self._timeout)
+            raise Unanswered(
+                f"ended its process {ended(status)}", "Let the function return, or raise an error"
+            )
         self._sent.add(agent)
         good, *answer = pickle.loads(data)
         if good:
             return answer[0]
         text, error = answer
-        raise Unanswered(f"raised {text}") from error
+        raise Unanswered(f"raised {text}", "Correct the function", chance=False) from error
 
     def stop(self) -> None:
         """End the process, from any thread."""
@@ -150,9 +163,18 @@ def kill(process: subprocess.Popen[Any]) -> None:
                 process.kill()
 
 
-def late(timeout: float | None) -> str:
-    """What is said of an evaluation that took too long."""
-    return f"gave no answer within timeout={timeout:g} seconds and was stopped"
+def late(timeout: float | None, said: str = "") -> Unanswered:
+    """The error of an evaluation that took too long.
+
+    Args:
+        timeout: seconds that it had.
+        said: what a program wrote to its standard error.
+    """
+    return Unanswered(
+        f"gave no answer within timeout={timeout:g} seconds and was stopped",
+        "Give it more time",
+        said,
+    )
 
 
 def ended(status: int | None) -> str:

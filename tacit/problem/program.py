@@ -92,7 +92,9 @@ class Program:
             own = {name: _PLACEHOLDER.sub(value, each) for name, each in self._variables.items()}
         except KeyError as error:
             raise Unanswered(
-                f"has no parameter {error.args[0]!r} for its command: there are {len(x)}"
+                f"has no parameter {error.args[0]!r} for its command: there are {len(x)}",
+                "Correct the placeholder, or x0",
+                chance=False,
             ) from None
         try:
             process = self._running = subprocess.Popen(
@@ -108,26 +110,30 @@ class Program:
             )
         except OSError as error:
             where = f" in {folder}" if folder else ""
-            raise Unanswered(f"could not be started{where}: {error.strerror}") from error
+            raise Unanswered(
+                f"could not be started{where}: {error.strerror}",
+                f"Start {self.command[0]} by hand to see why",
+            ) from error
         try:
             asked = json.dumps({"x": x, "agent": agent})
             said, complaint = process.communicate(asked, timeout=self._timeout)
         except subprocess.TimeoutExpired:
             kill(process)
-            process.communicate()
-            raise Unanswered(late(self._timeout)) from None
+            _, complaint = process.communicate()
+            raise late(self._timeout, complaint) from None
         finally:
             self._running = None
         if process.returncode:
-            last = _last(complaint)
-            raise Unanswered(
-                f"ended {ended(process.returncode)}" + (f": {last:.200}" if last else "")
-            )
+            raise Unanswered(f"ended {ended(process.returncode)}", "Correct the program", complaint)
         try:
             return float(_last(said))
         except ValueError:
+            printed = f"{_last(said)!r:.60} as its last line" if said.strip() else "nothing"
             raise Unanswered(
-                f"printed {_last(said)!r:.60} as its last line instead of one number"
+                f"printed {printed} instead of one number",
+                "Let the program print the cost as the last line of its standard output",
+                complaint,
+                chance=False,
             ) from None
 
     def folder(self, agent: int) -> Path | None:

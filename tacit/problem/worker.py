@@ -61,6 +61,12 @@ def main() -> None:
 
 def _failure(error: Exception) -> bytes:
     text = f"{type(error).__name__}: {error}"
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    if where is not None and where.tb_frame.f_code.co_filename != __file__:
+        # the error travels without its traceback
+        text += f" (line {where.tb_lineno}, in {where.tb_frame.f_code.co_name})"
     try:
         pickle.loads(data := pickle.dumps((False, text, error)))
     except Exception:

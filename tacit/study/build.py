@@ -337,7 +337,8 @@ def _by_site(key: str, value: Any, names: Sequence[str]) -> Any:
         if len(value) != len(names):
             raise PrivacyError(
                 f"{key}={list(value)!r} has {len(value)} entries for {len(names)} sites; "
-                "give one number for all, or one per site"
+                "give one number for all, or one per site; several values are compared by "
+                "`tacit sweep`, with --epsilon or --set"
             )
         return np.array(value)
     return value

@@ -6,15 +6,10 @@ its own with `tacit check`.
 
 from __future__ import annotations
 
-import numpy as np
-
+from tacit._engine.doubts import seen
 from tacit.method import PrivateCox, PrivateSurvival
 from tacit.privacy.guarantee import Status
 from tacit.study.run import Outcome
-from tacit.study.shortened import TOLD, shortened
-
-LOST = 0.5
-"""Largest share of the objective's best decrease that may be lost again by the end."""
 
 FOLLOWED = (
     "Advice like this is computed from the private records. Another run on them costs its own "
@@ -29,40 +24,9 @@ def hindrances(outcome: Outcome) -> list[str]:
 
     Empty where nothing was found; without a guarantee there is nothing that it would cost.
     """
-    found = [_clip(outcome), *_altered(outcome), _step(outcome)]
-    found = [sentence for sentence in found if sentence]
+    found = [each[0].upper() + each[1:] for each in seen(outcome.result)] + _altered(outcome)
     guaranteed = outcome.result.guarantee.worst.status is not Status.NONE
     return [*found, FOLLOWED] if found and guaranteed else found
-
-
-def clipped_share(outcome: Outcome) -> float | None:
-    """Share of the records of which the clip shortens gradients or coefficients; see `shortened`.
-
-    Gradients are those at the sites' answers in the first trial.
-    """
-    found = _shortened(outcome)
-    return None if found is None else found[1]
-
-
-def _shortened(outcome: Outcome) -> tuple[str, float] | None:
-    ready = outcome.assembled
-    return shortened(ready.problem, ready.method, outcome.result.solutions[0])
-
-
-def _clip(outcome: Outcome) -> str:
-    what, share = _shortened(outcome) or ("", 0.0)
-    if share < TOLD:
-        return ""
-    if what == "coefficients":
-        return (
-            f"The clip shortens the coefficients of {share:.0%} of the records, so that another "
-            "cost is minimised: raise clip, which takes more noise (method.record_ball gives the "
-            "smallest one that shortens none), or scale the columns down."
-        )
-    return (
-        f"At the answer, the clip shortens the gradients of {share:.0%} of the records: raise "
-        "clip, which takes more noise, or scale the columns down."
-    )
 
 
 def _altered(outcome: Outcome) -> list[str]:
@@ -88,21 +52,3 @@ def _altered(outcome: Outcome) -> list[str]:
             "the records, or declare codes of missing values (missing_values = [...])."
         )
     return found
-
-
-def _step(outcome: Outcome) -> str:
-    """That the objective rose again, in the first trial; a run that diverged says so itself."""
-    history = outcome.result.history
-    objective = history.measured.get("objective")
-    if objective is None or outcome.result.diverged[0] >= 0:
-        return ""
-    first, last = float(objective[0, 0]), float(objective[-1, 0])
-    at = int(np.argmin(objective[:, 0]))
-    best = float(objective[at, 0])
-    if not last > best or first - last >= LOST * (first - best):
-        return ""
-    fell = f"was {best:.4g} after round {history.rounds[at]:,}" if at else "never fell"
-    return (
-        f"The objective, {first:.4g} at the start, {fell} and is {last:.4g} at the end: the step "
-        "is too large for this noise; take a smaller step or fewer rounds."
-    )

@@ -21,6 +21,7 @@ from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
 from tacit._engine.inputs import prepared
 from tacit._engine.keys import trial_key
+from tacit._engine.shortened import shortened
 from tacit._engine.simulate import simulate
 from tacit.errors import ConfigError
 from tacit.problem.problem import Problem
@@ -29,7 +30,6 @@ from tacit.problem.scores import base_scores, scores, share_kept
 from tacit.study.parts import installed
 from tacit.study.read import check_document
 from tacit.study.run import Assembled, assemble, targets
-from tacit.study.shortened import shortened
 
 
 def chunk(

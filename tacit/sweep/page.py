@@ -67,14 +67,16 @@ def _axis_title(found: Sequence[Runs], axis: str | None) -> str:
     return "epsilon of one run" if axis == words.BUDGET else words.headings(settings(found))[axis]
 
 
-def check_keys(plan: Plan, over: str | None, facet: str | None) -> None:
-    """Refuse, before anything runs, an axis or panels of a key that the sweep does not have.
+def check_keys(
+    plan: Plan, over: str | None = None, facet: str | None = None, columns: str | None = None
+) -> None:
+    """Refuse, before anything runs, an axis, panels or columns of a key that is not there.
 
     Raises:
         ConfigError: no such key; the message lists those that exist.
     """
     there = list(dict.fromkeys(key for cell in plan.cells for key in cell.settings))
-    for name, key in (("over", over), ("facet", facet)):
+    for name, key in (("over", over), ("facet", facet), ("columns", columns)):
         if key is not None and key not in there:
             raise ConfigError(f"{name}={key!r} is not varied here; there are {', '.join(there)}")
     if over is not None and over == facet:

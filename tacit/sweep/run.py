@@ -23,7 +23,7 @@ from tacit.sweep.grid import Grid
 from tacit.sweep.latex import cells_table, check_measures, crossed_table
 from tacit.sweep.page import check_keys, sweep_data
 from tacit.sweep.table import Runs, cells_frame, check_measure, chosen, measures, runs_frame
-from tacit.sweep.words import warnings
+from tacit.sweep.words import check_names, warnings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,12 +92,13 @@ class Sweep:
                 `{"dpsg": "DPSG", "grid (rows 4)": "Grid"}`.
 
         Raises:
-            ConfigError: what was not measured, or a key that was not varied; the message lists
-                those that exist.
+            ConfigError: what was not measured, or a key that was not varied, or a name of what is
+                not there; the message lists those that exist.
         """
         chosen_measure = self.measure if measure is None else measure
         check_measures([chosen_measure], measures(self.found))
         check_keys(self.plan, over, facet)
+        check_names(self.found, names or {})
         across = checks.whole("across", across, 1, ConfigError)
         page = sweep_data(self.plan, self.found, chosen_measure, over, facet, names or {})
         return draw(page, across)
@@ -117,14 +118,15 @@ class Sweep:
             names: what to call methods and other values, as for `plot`.
 
         Raises:
-            ConfigError: what was not measured, or a key that was not varied; the message lists
-                those that exist.
+            ConfigError: what was not measured, or a key that was not varied, or a name of what is
+                not there; the message lists those that exist.
         """
         asked = list(measured) or [self.measure]
         check_measures(asked, measures(self.found))
+        check_names(self.found, names or {})
         if columns is None:
             return cells_table(self.found, asked, names or {})
-        check_keys(self.plan, columns, None)
+        check_keys(self.plan, columns=columns)
         if len(asked) > 1:
             raise ConfigError(
                 f"columns={columns!r} shows one measure, and {len(asked)} are given; make a table "

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from tacit import checks
+from tacit._engine.shortened import TOLD
+from tacit.errors import ConfigError
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
-from tacit.study.shortened import TOLD
 from tacit.sweep.cases import NAME
 from tacit.sweep.cells import Plan
 from tacit.sweep.sections import shown
@@ -30,6 +32,12 @@ CHOICE = (
     "To choose a setting by these numbers is a release of its own, which the guarantee of a single "
     "run does not cover: that guarantee assumes that settings were not chosen on the same records."
 )
+
+_SEEDS = 5
+"""Least number of runs from which a standard error is believed."""
+
+_SAME = 0.1
+"""Largest relative difference between errors that count as the same."""
 
 _KINDS = {
     Status.PROVED: "proved",
@@ -65,6 +73,7 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     if bare:
         said.append(f"{', '.join(bare)}: no privacy; for comparison only.")
     said += _shortened(found)
+    said += _unlimited(found)
     gone = sum(int((~runs.finished).sum()) for runs in found)
     if gone:
         said.append(
@@ -87,6 +96,70 @@ def _shortened(found: Sequence[Runs]) -> list[str]:
         f"{TOLD:.0%} of the records or more; most, the {what} of {share:.0%}, with "
         f"{label(runs)}. There, raise clip, which takes more noise, or scale the columns down."
     ]
+
+
+def _unlimited(found: Sequence[Runs]) -> list[str]:
+    """Where the error is the same at the smallest and the largest budget: one sentence at most.
+
+    Only errors whose least value is 0 have a ratio. They count as the same if a difference of more
+    than `_SAME` lies outside two standard errors.
+    """
+    lines: dict[str, list[Runs]] = {}
+    for runs in found:
+        budget = runs.cell.settings.get(BUDGET)
+        if isinstance(budget, int | float) and math.isfinite(budget):
+            lines.setdefault(label(runs, [BUDGET]), []).append(runs)
+    same: list[tuple[str, list[Runs]]] = []
+    for name, members in lines.items():
+        members.sort(key=lambda runs: runs.cell.settings[BUDGET])
+        ends = (members[0], members[-1])
+        enough = min(runs.finished.sum() for runs in ends) >= _SEEDS
+        if (
+            enough
+            and ends[1].cell.settings[BUDGET] >= 2 * ends[0].cell.settings[BUDGET]
+            and any(
+                _alike(*(runs.mean(measure) for runs in ends))
+                for measure in ("objective_gap", "distance")
+                if measure in ends[0].measured
+            )
+        ):
+            same.append((name, [*ends]))
+    if not same:
+        return []
+    name, (least, most) = same[0]
+    others = f" and {len(same) - 1} more" if len(same) > 1 else ""
+    return [
+        f"With {name}{others}, the error is the same within {_SAME:.0%} at budget "
+        f"{least.cell.settings[BUDGET]:g} and {most.cell.settings[BUDGET]:g}: between them, noise "
+        "is not what limits it. Look at step, rounds, clip and the network."
+    ]
+
+
+def _alike(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether two means, with their standard errors, are surely nearly the same."""
+    apart = abs(one[0] - other[0]) + 2.0 * math.hypot(one[1], other[1])
+    least = min(one[0], other[0])
+    return least > 0.0 and apart <= _SAME * least
+
+
+def check_names(found: Sequence[Runs], names: Mapping[str, str]) -> None:
+    """Refuse a name for what the sweep does not have.
+
+    Args:
+        found: results of the runs of each cell.
+        names: what to call values, by the words for them.
+
+    Raises:
+        ConfigError: no such value; the message names one that is close, or all.
+    """
+    there = list(
+        dict.fromkeys(str(shown(each)) for runs in found for each in runs.cell.settings.values())
+    )
+    for name in names:
+        if name not in there:
+            meant = checks.close(str(name), there)
+            hint = f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(there)}"
+            raise ConfigError(f"names={name!r} is no value of this sweep; {hint}")
 
 
 def _together(plan: Plan) -> str:

@@ -7,8 +7,10 @@ import importlib
 import inspect
 import pkgutil
 import re
+import tomllib
 from pathlib import Path
 
+import api_tables
 import pytest
 
 import tacit
@@ -121,3 +123,46 @@ def test_the_front_door_names_stand_in_the_reference() -> None:
     page = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
     named = {found.rpartition(".")[2] for found in re.findall(r"`(tacit\.[\w.]+)`", page)}
     assert sorted(set(tacit.__all__) - named) == []
+
+
+def test_every_method_has_its_names_on_its_page() -> None:
+    """The class for Python and the key of study files, once, in the first table of a page."""
+    from tacit.study._described.catalogue import METHODS
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    published = project["entry-points"]["tacit.methods"]
+    index = (DOCS / "methods" / "index.md").read_text(encoding="utf-8")
+    elsewhere = set(re.findall(r"\[(\w+)\]\(\.\./\w+\.md", index))  # statistics
+    asked = {key: entry.build.__name__ for key, entry in METHODS.items() if key not in elsewhere}
+    asked |= {key: place.partition(":")[2] for key, place in published.items()}
+    rows = [
+        re.findall(r"^\| in Python, in studies \| (.*) \|$", page.read_text("utf-8"), re.MULTILINE)
+        for page in (DOCS / "methods").glob("*.md")
+        if page.stem != "index"
+    ]
+    assert all(len(row) == 1 for row in rows)
+    pairs = [pair for row in rows for pair in re.findall(r"`(\w+)`, `([\w-]+)`", row[0])]
+    assert len(elsewhere) == 5 and sorted(pairs) == sorted((asked[key], key) for key in asked)
+
+
+def test_pages_install_from_a_copy_and_extras_that_exist() -> None:
+    """A package of the name on an index may be another one: tacit is installed from its source."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    known, named = set(extras["optional-dependencies"]), set[str]()
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r"pip install ['\"]?tacit\b.*", text), page
+        for listed in re.findall(r"pip install [^\n]*\.\[([\w,]+)\]", text):
+            named |= set(listed.split(","))
+    assert {"demo", "deploy", "report"} <= named <= known
+
+
+def test_pages_of_the_reference_list_what_is_in_a_package() -> None:
+    for path, text in api_tables.pages().items():
+        assert path.read_text("utf-8") == text, "run `python docs/api_tables.py`"
+    for page in (DOCS / "api").glob("*.md"):
+        title, sentence, *_ = page.read_text(encoding="utf-8").split("\n\n")
+        assert title.startswith("# ") and (sentence[0].isupper() or page.stem == "index"), page
+    rows = (DOCS / "api" / "sweep.md").read_text(encoding="utf-8").split("|---|---|\n")[1]
+    assert "| `Grid` | What a sweep varies around a study" in rows
+    assert all("|  |" not in text for text in api_tables.pages().values())

@@ -168,12 +168,21 @@ def test_a_missing_argument_of_anything_public_is_told() -> None:
     ("target", "given", "said"),
     [
         (DZOA, {}, r"DZOA needs privacy; give privacy=Privacy\(...\)$"),
-        (Privacy, {}, r"Privacy needs clip; give clip=... \(a number\)$"),
+        (
+            Privacy,
+            {},
+            r"Privacy needs clip; write for example Privacy\(clip=1.0, epsilon=1.0, .*\)$",
+        ),
         (Privacy, {"clip": 1.0, "epsilonn": 1.0}, "argument 'epsilonn'; did you mean 'epsilon'"),
         (DPSG, {"step": 0.1, "of": 3}, "DPSG has no argument 'of'; there are step, decay"),
         (privacy.GaussianRelease, {"noise": 1.0}, "GaussianRelease has no argument 'noise'"),
         (network.Graph.from_edges, {"agents": 3, "links": []}, "'links'; there are agents, edges"),
-        (network.ring, {}, r"ring needs agents; give agents=... \(a whole number\)$"),
+        (
+            problem.Polyhedron,
+            {"matrix": [[1.0]]},
+            r"needs bound; write for example Polyhedron\(\[\[1.0, 1.0\], .*\[1.0, 0.0\]\)$",
+        ),
+        (network.ring, {}, r"ring needs agents; write for example ring\(5\)$"),
     ],
 )
 def test_names_of_arguments_are_told(target: Any, given: dict[str, Any], said: str) -> None:

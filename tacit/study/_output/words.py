@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import ArrayLike, Int
 
+from tacit._engine.doubts import known
 from tacit.method.coefficients import in_words
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
@@ -223,7 +224,7 @@ def findings(outcome: Outcome) -> list[str]:
             f"The objective, summed over the sites, is {gap:.3g} above its minimum of "
             f"{outcome.reference.value:.6g}, which the pooled fit attains."
         )
-    return [*found, *hindrances(outcome)]
+    return [*found, *known(outcome.result), *hindrances(outcome)]
 
 
 def objective_gap(outcome: Outcome) -> float | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 import tacit
 from tacit import network, problem
@@ -45,8 +47,9 @@ def test_every_paper_of_every_method_has_an_entry() -> None:
 def test_entries_are_bibtex() -> None:
     assert bibtex(["Allouah et al. (2024)", "Bonawitz et al. (2017)"]).split("\n\n")[0] == (
         "@misc{allouahetal2024,\n"
-        "  author = {{Allouah} and {Koloskova} and {El Firdoussi} and {Jaggi} and {Guerraoui}},\n"
-        "  title = {{The Privacy Power of Correlated Noise in Decentralized Learning}},\n"
+        "  author = {Allouah, Youssef and Koloskova, Anastasia and El Firdoussi, Aymane and Jaggi, "
+        "Martin and Guerraoui, Rachid},\n"
+        "  title = {The Privacy Power of Correlated Noise in Decentralized Learning},\n"
         "  year = {2024},\n"
         "}"
     )
@@ -54,7 +57,7 @@ def test_entries_are_bibtex() -> None:
         "@article{grattonetal2021,\n"
         "  author = {Gratton, Cristiano and Venkategowda, Naveen K. D. and Arablouei, Reza and "
         "Werner, Stefan},\n"
-        "  title = {{Privacy-Preserved Distributed Learning with Zeroth-Order Optimization}},\n"
+        "  title = {Privacy-Preserved Distributed Learning with Zeroth-Order Optimization},\n"
         "  year = {2022},\n"
         "  journal = {IEEE Transactions on Information Forensics and Security},\n"
         "  volume = {17},\n"
@@ -62,15 +65,38 @@ def test_entries_are_bibtex() -> None:
         "  doi = {10.1109/TIFS.2021.3139267},\n"
         "}"
     )
-    assert "author = {{Bonawitz} and others}" in bibtex(["Bonawitz et al. (2017)"])
+    assert "author = {Bonawitz, Keith and others}" in bibtex(["Bonawitz et al. (2017)"])
+    assert "title = {{DP}-{ADMM}: {ADMM}-Based Distributed" in bibtex(["Huang et al. (2020)"])
     with pytest.raises(KeyError):
         bibtex(["Nobody (2000)"])
+
+
+def test_authors_have_all_their_names() -> None:
+    """In `bibtex` as in `authors`, and as in tacit's own file where that has the paper."""
+    listed = tomllib.loads((ROOT / "tacit" / "papers" / "papers.toml").read_text(encoding="utf-8"))
+    own = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    people = {
+        (each["title"], str(each["year"])): " and ".join(
+            f"{one['family-names']}, {one['given-names']}" for one in each["authors"]
+        )
+        for each in own["references"]
+    }
+    for paper in listed["paper"]:
+        written = paper["bibtex"]["author"]
+        names = written.removesuffix(" and others").split(" and ")
+        assert [name.split(", ")[0] for name in names] == (
+            paper["authors"].removesuffix(" et al.").split(", ")
+        )
+        assert all(name.count(", ") == 1 for name in names), names
+        year = paper["bibtex"].get("year") or paper["cite"][-5:-1]
+        assert people.pop((paper["title"], year), written) == written
+    assert not people
 
 
 def test_tacit_is_cited_as_its_own_file_says() -> None:
     said = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     title, version = (re.findall(rf'^{k}: "?(.*?)"?$', said, re.MULTILINE)[0] for k in KEYS)
-    assert f"{{{{{title}}}}}" in bibtex([])
+    assert f"title = {{{title}}}" in bibtex([])
     assert f"version {version}" in bibtex([])
 
 

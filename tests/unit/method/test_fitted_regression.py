@@ -104,3 +104,21 @@ def test_a_person_with_several_records_is_protected_and_errors_say_what_they_tak
     assert REPEATED in twice.table.sentence() and REPEATED not in once.table.sentence()
     twice.save(tmp_path / "fit.json")
     assert REPEATED in load_regression(tmp_path / "fit.json").table.sentence()
+
+
+def test_an_unknown_level_is_answered_with_what_can_be_done_now() -> None:
+    table = visits(300)
+    table["arm"] = np.resize(["placebo", "drug A"], len(table))
+    declared = {**DECLARED, "arm": data.Categorical(["placebo", "drug A"])}
+    fit = tacit.glm("ill ~ arm", table, columns=declared, family="binomial", epsilon=99.0, seed=0)
+    for given, said in (
+        (
+            "Placebo",
+            r"\('placebo', 'drug A'\) .*; did you mean 'placebo'\? The fit knows no others: put",
+        ),
+        ("drug C", r"\('placebo', 'drug A'\) .*; the fit knows no others: put one of them in its"),
+    ):
+        for call in (fit.predict, fit.model.moved):
+            with pytest.raises(ProblemError, match=said) as caught:
+                call(table.assign(arm=given))
+            assert "map =" not in str(caught.value)

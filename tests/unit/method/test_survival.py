@@ -249,6 +249,8 @@ def test_a_curve_ends_where_the_noise_hides_who_is_at_risk() -> None:
     assert found.until == min(found.edges[group.size] for group in found.groups)
     assert "The curve of old ends at" in found.sentence()
     assert found.cells()[-1][1:] == ["-", "-"]
+    note = "- stands where a curve has ended"
+    assert note in found.sentence() and note in found.to_latex() and note in found.to_html()
     none = Privacy(clip=1.0, epsilon=0.01, masks=Masks())
     refused = lived(PrivateSurvival(YEARS, DIED, ARM, privacy=none)).answer
     assert isinstance(refused, Refused) and "records in a group would do" in refused.needs

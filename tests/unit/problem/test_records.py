@@ -11,6 +11,7 @@ from tacit.problem import (
     Huber,
     JaxLoss,
     Logistic,
+    Polyhedron,
     Simplex,
     Softmax,
     Squared,
@@ -158,7 +159,14 @@ def spoiled(value):
         ({"pad_to": 2}, ["pad_to=2", "3 records", "never dropped"]),
         ({"x0": [0.0]}, ["(1,)", "2 finite"]),
         ({"x0": [0.0, np.nan]}, ["finite"]),
-        ({"x0": [0.0, 5.0], "constraint": Box(0.0, 1.0)}, ["misses the constraint by 4"]),
+        (
+            {"x0": [0.0, 5.0], "constraint": Box(0.0, 1.0)},
+            ["misses the constraint by 4", "write x0=[0, 1], the"],
+        ),
+        (
+            {"x0": [2.0, 2.0], "constraint": Polyhedron([[1.0, 1.0]], [1.0])},
+            ["write x0=[0.5, 0.5], the nearest point inside it"],
+        ),
         ({"constraint": Box([0.0] * 3, 1.0)}, ["lower has shape (3,)"]),
         ({"regulariser": GroupL1(1.0, (0,))}, ["1 entries", "2 parameters"]),
         ({"normaliser": 0.0}, ["normaliser=0.0", "positive number, or 2"]),

@@ -1,6 +1,7 @@
 """Black boxes in other processes: values, failures, time limits and interrupts."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -93,6 +94,19 @@ def test_the_first_failure_stops(workers: int | None) -> None:
     with pytest.raises(OracleError, match=r"agent 1 raised KeyError: 'no such plant'") as caught:
         host.raise_pending()
     assert isinstance(caught.value.__cause__, KeyError)
+    where = r", at x0 = 2, x1 = 3\. Correct the function$"
+    assert re.search(where, str(caught.value))
+    assert (" (line " in str(caught.value)) is (workers is not None)
+
+
+def test_the_traceback_of_a_failed_program_is_short() -> None:
+    """The call, and the error: not what tacit passed through between them."""
+    task = black_box_problem(command=["false"], agents=3, x0=[0.0], parameter_names=["level"])
+    with pytest.raises(
+        OracleError, match=r"exit status 1, at level = .*Correct the prog"
+    ) as caught:
+        tacit.run(task, network.Coordinator(3), method.ORZO(step=0.1), rounds=1, seed=0)
+    assert len(caught.traceback) <= 2
 
 
 @pytest.mark.parametrize("workers", [None, 1])
@@ -259,12 +273,16 @@ def test_a_program_has_a_folder_and_variables_for_each_agent(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ("echo lost >&2; exit 3", "agent 0 ended with exit status 3: lost"),
+        (
+            "seq 9 >&2; echo lost >&2; exit 3",
+            "agent 0 ended with exit status 3, at x0 = 0, x1 = 1. Its standard error ends with:\n"
+            "    6\n    7\n    8\n    9\n    lost\nCorrect the program; on_failure='retry'",
+        ),
         ("echo about 3", "printed 'about 3' as its last line instead of one number"),
-        ("exit 0", "printed '' as its last line"),
+        ("echo 7 >&2", "printed nothing instead of one number, .*\n    7\nLet the program print"),
         ("echo nan", "returned nan, which is not a finite number"),
         ("kill -9 $$", "ended by the signal SIGKILL"),
-        ("sleep 60", "no answer within timeout=0.5 seconds and was stopped"),
+        ("sleep 60", "no answer within timeout=0.5 seconds and was stopped.* Give it more"),
     ],
 )
 def test_programs_that_fail(script: str, message: str) -> None:

@@ -100,6 +100,9 @@ def test_a_message_has_all_values_that_are_not_declared(table: Path) -> None:
     assert "line 5 holds 'ja '" in str(caught.value)
     assert "(in all: 'ja ' (2), 'k.A.' (1))" in str(caught.value)
     assert 'map = { "ja " = "", "k.A." = "" }' in str(caught.value)
+    other = parse_study(study_of(table, levels={"ill": ["nein", "ja"]}).text, "fit", table.parent)
+    with pytest.raises(ConfigError, match=r"map = \{ .*\"ja \" = \"ja\".* is missing"):
+        divide(other)
     told = unfit_records(study, table)
     assert told.startswith("3 of 6 records do not fit") and "ill: 'ja ' (2), 'k.A.' (1)" in told
 

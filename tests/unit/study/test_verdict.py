@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tacit._engine.shortened import shortened
 from tacit.method import (
     DGD,
     AbstractMethod,
@@ -28,7 +29,7 @@ from tacit.privacy import Privacy
 from tacit.problem import Squared, empirical_risk
 from tacit.study import Outcome, assemble, demo, execute, read_study
 from tacit.study._output.words import findings
-from tacit.study.hindrances import FOLLOWED, clipped_share, hindrances
+from tacit.study.hindrances import FOLLOWED, hindrances
 from tacit.study.verdict import judged
 from tacit.sweep import Grid, plan
 from tacit.sweep.chunk import chunk
@@ -84,6 +85,22 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return execute(assemble(read_study(write(tmp_path_factory.mktemp("bad"), text))))
 
 
+def shares(outcome: Outcome) -> float | None:
+    ready = outcome.assembled
+    found = shortened(ready.problem, ready.method, outcome.result.solutions[0])
+    return None if found is None else found[1]
+
+
+def with_method(outcome: Outcome, method: AbstractMethod) -> Outcome:
+    """The outcome as if another method had found its answers."""
+    task, answers = outcome.assembled.problem, outcome.result.solutions[0]
+    return replace(
+        outcome,
+        assembled=replace(outcome.assembled, method=method),
+        result=replace(outcome.result, shortened=shortened(task, method, answers)),
+    )
+
+
 def test_the_runs_of_the_demo_draw_different_noise() -> None:
     assert demo.study().study.run.seed != demo.regression().study.run.seed
 
@@ -100,7 +117,8 @@ def test_what_is_counted_is_what_numpy_counts(outcome: Outcome) -> None:
     signs = np.where(np.asarray(risk.targets) > 0, 1.0, -1.0)
     scores = np.einsum("kij,kj->ki", rows, outcome.result.solutions[0])
     norms = np.linalg.norm(rows, axis=2) / (1.0 + np.exp(signs * scores))
-    share = clipped_share(outcome)
+    share = shares(outcome)
+    assert outcome.result.shortened == ("gradients", share)
     assert share is not None and 0.1 < share < 1.0
     assert share == pytest.approx(np.mean(norms[mask] > 0.6))
     frame = visits()
@@ -117,8 +135,8 @@ def test_a_clip_that_shortens_coefficients_is_told(outcome: Outcome) -> None:
     for clip in (0.2, 100.0):
         budget = Privacy(clip=clip, epsilon=1.0, delta=0.0, noise="laplace")
         method = FunctionalPerturbation(DGD(step=0.1), basis, privacy=budget)
-        one = replace(outcome, assembled=replace(outcome.assembled, method=method))
-        told.append((clipped_share(one), " ".join(findings(one))))
+        one = with_method(outcome, method)
+        told.append((shares(one), " ".join(findings(one))))
     (share, said), (none, silent) = told
     assert share is not None and share > 0.1 and none == 0.0
     assert f"The clip shortens the coefficients of {share:.0%} of the records" in said
@@ -131,7 +149,7 @@ def test_a_sweep_counts_what_a_run_counts(tmp_path: Path) -> None:
     cell = plan(source, Grid(1)).cells[0]
     found = chunk(dict(cell.study), 1, 0, 1, data=str(tmp_path / "visits.csv"))
     assert found["shortened"][0] == "gradients"
-    assert found["shortened"][1] == pytest.approx(clipped_share(execute(assemble(source))))
+    assert found["shortened"][1] == pytest.approx(shares(execute(assemble(source))))
     assert chunk(dict(cell.study), 1, 1, 1, data=str(tmp_path / "visits.csv"))["shortened"] is None
 
 
@@ -152,7 +170,7 @@ def test_shortened_coefficients_are_counted_by_the_query_itself() -> None:
     ("objective", "told"),
     [
         ([3.0, 2.0, 1.0, 1.2], ""),
-        ([3.0, 3.0, 3.0, 3.0], ""),
+        ([3.0, 3.0, 3.001, 3.0], "is 3 at the end and 3 at the start"),
         ([3.0, 1.0, 2.0, 2.5], "was 1 after round 1 and is 2.5"),
         ([3.0, 4.0, 5.0, 6.0], "never fell and is 6"),
         ([3.0, 1.0, 2.0, math.nan], ""),
@@ -184,12 +202,10 @@ def test_nothing_is_said_of_a_run_that_went_well(outcome: Outcome) -> None:
         history=replace(outcome.result.history, measured={}),
     )
     # at 0 every slope is one half, and rows are shorter than twice this clip
-    wide = replace(
-        outcome,
-        assembled=replace(assembled, method=_clipping(assembled.method, 2.0)),
-        result=calm,
+    wide = with_method(
+        replace(outcome, assembled=assembled, result=calm), _clipping(assembled.method, 2.0)
     )
-    assert clipped_share(wide) == 0.0 and hindrances(wide) == []
+    assert shares(wide) == 0.0 and hindrances(wide) == []
 
 
 def _clipping(method: Any, clip: float) -> AbstractMethod:
@@ -198,4 +214,4 @@ def _clipping(method: Any, clip: float) -> AbstractMethod:
 
 def test_where_no_gradient_is_clipped_there_is_no_share(outcome: Outcome) -> None:
     assembled = replace(outcome.assembled, method=DGD(step=0.5))
-    assert clipped_share(replace(outcome, assembled=assembled)) is None
+    assert shares(replace(outcome, assembled=assembled)) is None

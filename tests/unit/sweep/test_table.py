@@ -124,6 +124,29 @@ def test_clips_that_shorten_much_are_told_once(planned: Plan) -> None:
     assert kept.shortened == ("coefficients", 0.5) and found[0].shortened is None
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ([1.0, 1.01, 0.99] * 3, [1.0, 1.02, 0.98] * 3, True),
+        ([1.0, 1.01, 0.99] * 3, [0.7, 0.71, 0.69] * 3, False),
+        ([1.0, 2.0, 0.5] * 3, [1.0, 2.0, 0.5] * 3, False),  # not known well enough
+        ([1.0] * 3, [1.0] * 3, False),  # too few
+        ([0.0] * 9, [0.0] * 9, False),
+    ],
+)
+def test_an_error_that_noise_does_not_limit_is_told(
+    planned: Plan, first: list[float], second: list[float], told: bool
+) -> None:
+    many = replace(planned, seeds=len(first))
+    found = ended(many, first, second, second)
+    found = [
+        replace(runs, measured={"objective_gap": runs.measured["objective"]}) for runs in found
+    ]
+    said = " ".join(warnings(many, found))
+    sentence = "With dpsg, the error is the same within 10% at budget 1 and 2: between them, noise"
+    assert (sentence in said) == told
+
+
 def test_model_claims_and_divergence_are_named(planned: Plan) -> None:
     cell = planned.cells[0]
     claim = replace(cell.worst, status=Status.MODEL, assumptions=("nobody listens",), reason="so")
@@ -237,7 +260,9 @@ def test_plots_and_tables_of_a_sweep_are_asked_of_it(planned: Plan, tmp_path: Pa
         (lambda: swept.plot(over="x"), "over='x' is not varied here; there are method, privacy."),
         (lambda: swept.plot(across=0), "across=0 must be at least 1"),
         (lambda: swept.to_latex("auc"), "measure='auc' was not measured"),
-        (lambda: swept.to_latex(columns="x"), "'x' is not varied here"),
+        (lambda: swept.to_latex(columns="x"), "columns='x' is not varied here"),
+        (lambda: swept.to_latex(names={"dgpd": "D"}), "'dgpd' is no value of this sweep; did you"),
+        (lambda: swept.plot(names={"EXTRA": "E"}), "value of this sweep; there are dpsg, 1.0, 2"),
         (
             lambda: swept.to_latex("objective", "objective", columns="method"),
             "columns='method' shows one measure, and 2 are given",

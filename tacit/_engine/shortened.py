@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from tacit.method._functional_query import WeightedCoefficients
 from tacit.method.phase import AbstractMethod
-from tacit.privacy.sensitivity import ClippedGradient
+from tacit.privacy.sensitivity import ClippedDifferences, ClippedGradient
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.task import Task
 
@@ -26,8 +26,9 @@ def shortened(
     """What the clip of a method shortens, and of which share of the records.
 
     Gradients are those at the given answers; the coefficients of functional perturbation depend on
-    none. `None` for other queries: clips of differences, of updates and in whitened coordinates are
-    not counted.
+    none. Differences are as long as gradients, along all axes exactly and along random directions
+    on average, so gradients are counted in their place. `None` for other queries: clips of updates
+    and in whitened coordinates are not counted, nor are black boxes, which would be evaluated.
 
     Args:
         task: task of the run.
@@ -36,10 +37,14 @@ def shortened(
     """
     objectives: Any = task.objectives
     for query in (phase.query for phase in method.phases()):
-        if isinstance(query, ClippedGradient) and isinstance(objectives, EmpiricalRisk):
+        per_record = isinstance(query, ClippedGradient | ClippedDifferences)
+        # along one random direction a difference says little of how long a gradient is
+        told = not isinstance(query, ClippedDifferences) or query.count != 1
+        if per_record and told and isinstance(objectives, EmpiricalRisk):
+            what = "gradients" if isinstance(query, ClippedGradient) else "differences"
             with jax.enable_x64(True):
                 each = _gradients(objectives, answers, _each(query.clip, task), query.clip_norm)
-            return "gradients", _share(each, task)
+            return what, _share(each, task)
         if isinstance(query, WeightedCoefficients):
             with jax.enable_x64(True):
                 each = _coefficients(objectives, query, _each(query.clip, task))

@@ -1,0 +1,148 @@
+"""What speaks against the answer of a run, each with its remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tacit._engine.shortened import TOLD
+from tacit.kinds import Relation, Unit
+
+if TYPE_CHECKING:
+    from tacit._engine.result import Result
+
+LOST = 0.5
+"""Largest share of the objective's best decrease that may be lost again by the end."""
+
+STILL = 1e-3
+"""Largest change of the objective, relative to its start, of a run that did not get anywhere."""
+
+ONLY = "Simulation only: "
+"""Begins what is seen in private values, where no heading says so."""
+
+
+def doubts(result: Result) -> list[str]:
+    """Everything that speaks against the answer of the first trial, in sentences.
+
+    Args:
+        result: result of a run.
+    """
+    return [*(ONLY + each for each in seen(result)), *known(result)]
+
+
+def known(result: Result) -> list[str]:
+    """What follows from public numbers.
+
+    Args:
+        result: result of a run.
+    """
+    noise = _noise_of_mean(result)
+    if noise < 1.0:
+        return []
+    return [
+        f"The noise in the mean of all answers of the run is {noise:.2g} times the clip, "
+        "and no answer is longer than that: what was found is chance. Take a larger "
+        "epsilon, more agents or masks, or protect records instead of whole costs."
+    ]
+
+
+def seen(result: Result) -> list[str]:
+    """What is seen in private values without noise, so for simulations only.
+
+    Args:
+        result: result of a run.
+    """
+    found = [_apart(result), _skipped(result), _clip(result), _step(result)]
+    return [sentence for sentence in found if sentence]
+
+
+def _apart(result: Result) -> str:
+    objective = result.history.measured.get("objective")
+    if objective is None or not np.isposinf(objective[-1, 0]):
+        return ""
+    apart = result.history.measured["consensus"][-1, 0]
+    return (
+        "the objective is infinite at the mean answer, which does not "
+        f"meet the constraints of every agent. The agents' answers are {apart:.2g} from "
+        "their mean (root mean square). More rounds bring them together; if they stay "
+        "apart, no point meets the constraints of all."
+    )
+
+
+def _skipped(result: Result) -> str:
+    if not result.skipped:
+        return ""
+    whose = ", ".join(f"{many:,} of {name}" for name, many in result.skipped.items())
+    return (
+        f"evaluations that failed were skipped ({whose}). An agent's "
+        "answer is 0 in such a round, so the others decide."
+    )
+
+
+def _clip(result: Result) -> str:
+    what, share = result.shortened or ("", 0.0)
+    if share < TOLD:
+        return ""
+    if what == "coefficients":
+        return (
+            f"the clip shortens the coefficients of {share:.0%} of the records, so that another "
+            "cost is minimised: raise clip, which takes more noise (method.record_ball gives the "
+            "smallest one that shortens none), or scale the columns down."
+        )
+    about = "about " if what == "differences" else ""
+    return (
+        f"at the answer, the clip shortens the {what} of {about}{share:.0%} of the records: raise "
+        "clip, which takes more noise, or scale the columns down."
+    )
+
+
+def _step(result: Result) -> str:
+    """That the objective rose again, or stood; a run that diverged says so itself."""
+    history = result.history
+    objective = history.measured.get("objective")
+    if objective is None or result.diverged[0] >= 0 or len(objective) < 2:
+        return ""
+    first, last = float(objective[0, 0]), float(objective[-1, 0])
+    at = int(np.argmin(objective[:, 0]))
+    best = float(objective[at, 0])
+    finite = bool(np.isfinite(objective[:, 0]).all())
+    if finite and np.ptp(objective[:, 0]) <= STILL * abs(first) and not _solved(result):
+        return (
+            f"the objective is {last:.4g} at the end and {first:.4g} at the start: unless that is "
+            "near the solution, the step or the clip is too small; take a larger one."
+        )
+    if not last > best or first - last >= LOST * (first - best):
+        return ""
+    fell = f"was {best:.4g} after round {history.rounds[at]:,}" if at else "never fell"
+    return (
+        f"the objective, {first:.4g} at the start, {fell} and is {last:.4g} at the end: the step "
+        "is too large for this noise; take a smaller step or fewer rounds."
+    )
+
+
+def _solved(result: Result) -> bool:
+    """Whether the reference, if there is one, was near at the start or came nearer."""
+    distance = result.history.measured.get("distance")
+    if distance is None:
+        return False
+    first, last = float(distance[0, 0]), float(distance[-1, 0])
+    size = 0.0 if result.reference is None else float(np.linalg.norm(result.reference))
+    return first <= STILL * size or last <= 0.9 * first
+
+
+def _noise_of_mean(result: Result) -> float:
+    """Noise of the mean over agents and rounds, in units of the clip, for whole costs.
+
+    The smallest of all releases; 0 for records, whose clip is divided by their number.
+    """
+    if result.guarantee.worst.unit is not Unit.AGENT:
+        return 0.0
+    clips = 2.0 if result.guarantee.worst.relation is Relation.REPLACE_ONE else 1.0
+    agents = result.solutions.shape[1]
+    noised = [
+        row.noise_multiplier * clips / float(np.sqrt(agents * row.times))
+        for row in result.releases
+        if row.noise_multiplier
+    ]
+    return min(noised, default=0.0)

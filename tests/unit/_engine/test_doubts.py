@@ -1,0 +1,57 @@
+"""What speaks against an answer is said wherever the result is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit import Privacy, method, network, problem
+
+ROWS = np.random.default_rng(0).normal(size=(4, 30, 3))
+
+
+def task(x0: Any = None) -> problem.Problem:
+    labels = list((ROWS[..., 0] > 0) * 1.0)
+    return problem.empirical_risk(list(ROWS), labels, problem.Logistic(), problem.L2(0.1), x0=x0)
+
+
+def found(step: float, clip: float, reference: str | None = None) -> tacit.Result:
+    given = method.ORZO(step=step, privacy=Privacy(clip=clip, epsilon=1e4, delta=1e-6))
+    where = network.Coordinator(4)
+    return tacit.run(task(), where, given, rounds=20, seed=0, reference=reference)
+
+
+@pytest.mark.parametrize(
+    ("step", "clip", "told"),
+    [
+        (1e-6, 10.0, ["step or the clip is too small; take a larger"]),
+        (
+            1.0,
+            1e-5,
+            ["shortens the differences of about 100% of the records: raise", "or the clip is too"],
+        ),
+        (1.0, 10.0, []),
+    ],
+)
+def test_a_run_that_gets_nowhere_says_so_everywhere(
+    step: float, clip: float, told: list[str]
+) -> None:
+    result = found(step, clip)
+    for shown in (result.summary(), result._repr_html_()):
+        assert all(each in shown for each in told)
+        assert ("Simulation only" in shown) == bool(told)
+    # the source of a paper has no number that private records show
+    assert ("% Simulation only: summary() says" in result.to_latex()) == bool(told)
+    assert "%" not in result.to_latex().replace("% Simulation", "")
+
+
+def test_a_known_solution_decides() -> None:
+    start = tacit.run(task(), network.ring(4), method.DGD(step=1e-9), rounds=2, reference="solve")
+    assert "too small" in start.summary()
+    at = np.asarray(start.reference)
+    there = task(at)
+    solved = tacit.run(there, network.ring(4), method.DGD(step=1e-9), rounds=2, reference=at)
+    assert "too small" not in solved.summary()
