@@ -8,6 +8,7 @@
 
 VENV ?= .venv
 WORKERS ?= 2
+SHARE ?= 1/1
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip install --quiet --disable-pip-version-check
 # what a test compiles is kept beside the environment: another run takes half the time
@@ -30,8 +31,8 @@ quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing
 test: $(VENV)/.dev ## Run the tests except the long ones
 	@$(PYTEST) -m "not long and not slow and not site" --durations=20 --durations-min=10
 
-long: $(VENV)/.dev ## Run the long tests, which every change must also pass
-	@$(PYTEST) -m "long and not slow and not site" --durations=20 --durations-min=10
+long: $(VENV)/.dev ## Run the long tests, or one of three shares of them: make long SHARE=1/3
+	@$(PYTEST) --share $(SHARE) -m "long and not slow and not site" --durations=20 --durations-min=10
 
 test-all: $(VENV)/.dev ## Run all tests, long and slow ones included, with coverage (hours)
 	@$(PYTEST) $(SHAPES) --cov --cov-report=term --cov-fail-under=90

@@ -1,6 +1,7 @@
-"""Settings that every test shares, and `--quick`."""
+"""Settings that every test shares, `--quick` and `--share`."""
 
 import gc
+import hashlib
 import sys
 import threading
 from collections.abc import Iterator
@@ -36,6 +37,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="skip every test that compiles a program, starts a process or opens a socket, as "
         "soon as it does",
     )
+    parser.addoption(
+        "--share",
+        metavar="K/N",
+        default="1/1",
+        help="run the K-th of N shares of the tests, dealt by their names; cases of one test stay "
+        "together",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,6 +52,19 @@ def pytest_configure(config: pytest.Config) -> None:
             lambda event, duration_secs, **kwargs: _skip("compiles") if event == COMPILES else None
         )
         sys.addaudithook(lambda event, details: _skip(event) if event in LEAVES else None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    number, shares = map(int, str(config.getoption("share")).split("/"))
+    if not 1 <= number <= shares:
+        raise pytest.UsageError(f"--share {number}/{shares}: K must be 1 to N")
+    # the cases of one test compile the same programs
+    names = [each.nodeid.partition("[")[0].encode() for each in items]
+    dealt = [int.from_bytes(hashlib.sha256(name).digest()[:4]) % shares for name in names]
+    dropped = [each for each, share in zip(items, dealt, strict=True) if share != number - 1]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = [each for each, share in zip(items, dealt, strict=True) if share == number - 1]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""What `make quick` runs."""
+"""What `make quick` and a share of the tests run."""
 
 import subprocess
 import sys
@@ -37,3 +37,18 @@ def test_what_compiles_starts_a_process_or_opens_a_socket_is_skipped(tmp_path: P
             [*command, option, str(tmp_path)], capture_output=True, text=True, check=False
         )
         assert outcome in ran.stdout, ran.stdout + ran.stderr
+
+
+@pytest.mark.long
+def test_every_test_is_in_one_share_with_its_cases(tmp_path: Path) -> None:
+    tests = "".join(f"def test_{i}(): pass\n" for i in range(20))
+    cases = "@pytest.mark.parametrize('case', range(5))\ndef test_cases(case): pass\n"
+    (tmp_path / "test_many.py").write_text(f"import pytest\n{tests}{cases}")
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+    shares: list[list[str]] = []
+    for number in (1, 2, 3):
+        given = ["--share", f"{number}/3", "--collect-only", "--quiet", str(tmp_path)]
+        ran = subprocess.run([*command, *given], capture_output=True, text=True, check=True)
+        shares.append([line for line in ran.stdout.splitlines() if "::" in line])
+    assert all(shares) and sum(map(len, shares)) == len(set().union(*shares)) == 25
+    assert sum(any("test_cases" in name for name in share) for share in shares) == 1
