@@ -18,8 +18,16 @@ import numpy as np
 
 import tacit
 from tacit import network, problem
-from tacit.advise.forecast import FAMILIES, MOST_COLUMNS, kept, noise, regression, schema
-from tacit.method.coefficients import CURVATURE
+from tacit.advise.forecast import (
+    FAMILIES,
+    LIKELY,
+    MOST_COLUMNS,
+    UNLIKELY,
+    kept,
+    noise,
+    regression,
+    schema,
+)
 from tacit.method.glm import SHARES
 from tacit.method.gradient_descent import GradientDescent
 from tacit.privacy import Masks, Privacy, caution
@@ -72,7 +80,8 @@ def regressions() -> dict[str, Any]:
     """Noise of a regression by family and adjacency, and what all of them share."""
     found: dict[str, Any] = {
         "shares": {str(sums): list(shares) for sums, shares in SHARES.items()},
-        "most_curvature": CURVATURE,
+        "likely": LIKELY,
+        "unlikely": UNLIKELY,
         "kept": kept(),
     }
     for family in FAMILIES:

@@ -239,7 +239,8 @@ tests/browser/test_planner.py compares all numbers with tacit's own. */
 
   globalThis.tacitPlanner = {
     WAYS,
-    mostCurvature: facts.regression.most_curvature,
+    likely: facts.regression.likely,
+    unlikely: facts.regression.unlikely,
     epsilonFromMu,
     muFromEpsilon,
     plan,

@@ -3,7 +3,7 @@
   "use strict";
 
   const {
-    WAYS, mostCurvature, plan, problems, guarantee, roundedUp, grouped,
+    WAYS, likely, unlikely, plan, problems, guarantee, roundedUp, grouped,
   } = globalThis.tacitPlanner;
   const root = document.querySelector(".planner"), form = root.querySelector("form");
   const one = (selector) => root.querySelector(selector);
@@ -52,8 +52,9 @@
       + "in one round. Mean and sum are over the records of all sites. With central noise, the "
       + "scale is that of the curator's single noise.",
     regression: "The width is a forecast for a numeric column that spreads evenly over its "
-      + "declared bounds, and for moderate effects. Intervals are withheld if the noise is more "
-      + `than ${mostCurvature} of the smallest eigenvalue of the information.`,
+      + "declared bounds, and for moderate effects. A narrower one, or a level that few records "
+      + "have, needs more records. Intervals are withheld where noise hides the information: in "
+      + `simulations with a forecast up to ${likely} hardly ever, from ${unlikely} mostly.`,
   };
 
   const CENTRAL = {
@@ -83,12 +84,12 @@
     }
     const wide = `${WAYS[s.noise]}: intervals are ${shown(own.width)} times as wide as those of `
       + "the pooled fit";
-    if (own.curvature > mostCurvature) {
+    if (own.curvature >= unlikely) {
       return `${wide}, and would probably be withheld: take more records, a larger epsilon or `
         + "fewer parameters.";
     }
-    const near = own.curvature > mostCurvature / 3;
-    return near ? `${wide}, and may be withheld if columns are correlated.` : `${wide}.`;
+    const near = own.curvature > likely;
+    return near ? `${wide}, and may be withheld: the noise decides.` : `${wide}.`;
   };
 
   const showTable = (s, found) => {

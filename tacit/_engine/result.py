@@ -93,6 +93,7 @@ class Result:
         charge: entry of the run in the ledger, and each owner's remaining budget; `None` without
             one.
         answer: what `solution` is: a minimiser, a table, or why there is no answer.
+        answers: answers of all trials, if they are no minimisers (simulation only).
         papers: names of the papers that describe the method; `cite` has them as BibTeX.
         skipped: numbers of points that agents' black boxes skipped, by name (simulation only).
         shortened: what the clip shortens at the answers of the first trial, and of which share of
@@ -112,6 +113,7 @@ class Result:
     parameter_names: tuple[str, ...]
     charge: Charge | None = None
     answer: Answer | None = None
+    answers: tuple[Answer, ...] = ()
     papers: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     shortened: tuple[str, float] | None = None

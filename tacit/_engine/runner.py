@@ -19,7 +19,7 @@ from tacit._engine import inputs
 from tacit._engine.checkpoint import check as check_checkpoint
 from tacit._engine.checkpoint import stored_seed
 from tacit._engine.compiled import lay_out
-from tacit._engine.contract import contract
+from tacit._engine.contract import Contract, contract
 from tacit._engine.environment import edited, environment
 from tacit._engine.identity import fingerprint, opaque
 from tacit._engine.keys import rekeyed
@@ -36,6 +36,7 @@ from tacit._engine.traffic import bytes_sent
 from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method._schedule import positive
+from tacit.method.answer import Answer, Minimiser
 from tacit.method.citation import papers_of
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
@@ -238,6 +239,7 @@ def run(
         )
         sent = bytes_sent(plan, rounds)[found.rounds]
         after = skips(plan.objectives)
+    answers = _answers(found.answers, agreed)
     history = History(
         rounds=found.rounds,
         measured=found.measured,
@@ -260,11 +262,22 @@ def run(
         environment=environment(),
         parameter_names=agreed.numbers,
         charge=charge,
-        answer=agreed.method.answer(found.answers[0].mean(axis=0), agreed),
+        answer=answers[0],
+        answers=() if isinstance(answers[0], Minimiser) else answers,
         papers=papers_of(method),
         skipped=_named(problem, before, after),
         shortened=shortened(problem, agreed.method, found.answers[0]),
     )
+
+
+def _answers(
+    solutions: Float[np.ndarray, "trials agents p"], agreed: Contract
+) -> tuple[Answer, ...]:
+    """The answers of all trials, or that of the first if it is a minimiser."""
+    first = agreed.method.answer(solutions[0].mean(axis=0), agreed)
+    if isinstance(first, Minimiser):
+        return (first,)
+    return (first, *(agreed.method.answer(each.mean(axis=0), agreed) for each in solutions[1:]))
 
 
 def _try(plan: Plan, metrics: Mapping[str, Metric], kept: int, trials: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.advise.forecast import Forecast, forecast
+from tacit.advise.forecast import forecast
 from tacit.advise.setting import PREVALENCE
 from tacit.cli.console import emit, say, table
 from tacit.cli.dimensions import Options, check_options, numbers_of
@@ -58,7 +58,9 @@ def show_forecast(source: Source | None, options: Options, *, json: bool) -> int
                 "agents": len(counts),
                 "epsilon": epsilon,
                 "delta": delta,
-                "forecasts": [{**vars(each), "printed": each.printed} for each in tried.values()],
+                "forecasts": [
+                    {**vars(each), "intervals": each.intervals} for each in tried.values()
+                ],
             }
         )
         return 0
@@ -70,16 +72,19 @@ def show_forecast(source: Source | None, options: Options, *, json: bool) -> int
         f"{sum(counts):,} records; epsilon {epsilon:g} and delta "
         f"{short(delta)} for the whole fit{hidden}."
     )
-    table(("Records", "Width", "Intervals"), [_row(each) for each in tried.values()])
+    table(
+        ("Records", "Width", "Intervals"),
+        [(f"{each.records:,}", f"{each.width:.2f}", each.intervals) for each in tried.values()],
+    )
     say(
         "Width: that of the intervals over those of the pooled fit without privacy, for columns "
         "that are independent and uniform between their bounds. It is too low where noise "
-        "dominates, and levels that few records have need more. docs/planner.md has the formula "
-        "and how near it comes; `tacit fit` on made-up records tries a study as it is."
+        "dominates. docs/planner.md has the formula and how near it comes."
+    )
+    say(
+        "Intervals: whether they will be printed or withheld, which the noise decides. A column "
+        "with half the standard deviation of a uniform one needs four times the records, and a "
+        "level that few records have needs more, too. Try it: trials = 20 in [run] of a study of "
+        "made-up records counts in how many draws of the noise they are printed."
     )
     return 0
-
-
-def _row(each: Forecast) -> list[str]:
-    printed = "printed" if each.printed else "withheld: too few records for this budget"
-    return [f"{each.records:,}", f"{each.width:.2f}", printed]

@@ -503,3 +503,19 @@ def test_several_levels_from_the_command_line(
     assert sum(row[f"{level} mean"] for level in document["answer"]["levels"]) == pytest.approx(1.0)
     page = Path("fit/report.html").read_text()
     assert "care: intensive: age" in page and "calibration-figure" not in page
+
+
+def test_of_several_draws_it_is_counted_how_many_gave_intervals(tmp_path: Path) -> None:
+    from tacit.study import assemble, execute, read_study
+    from tacit.study._output.words import findings
+
+    noisy = ("epsilon = 2.0", "epsilon = 0.2")
+    path = written(tmp_path, noisy, ("[privacy]", "[run]\ntrials = 8\nseed = 1\n\n[privacy]"))
+    outcome = execute(assemble(read_study(path)))
+    answers = outcome.result.answers
+    assert len(answers) == 8 and answers[0] == outcome.result.answer
+    printed = sum(getattr(each, "refusal", each) is None for each in answers)
+    assert 0 < printed < 8
+    assert f"{printed} of 8 draws of the noise gave intervals; the first is shown." in findings(
+        outcome
+    )

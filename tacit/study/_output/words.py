@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import ArrayLike, Int
 
 from tacit._engine.doubts import known
+from tacit.method.answer import Answer, Refused
 from tacit.method.coefficients import in_words
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
@@ -23,6 +24,7 @@ from tacit.study.hindrances import hindrances
 from tacit.study.model import RegressionStudy
 from tacit.study.read import Source
 from tacit.study.run import BASE, POOLED, PRIVATE, Outcome
+from tacit.study.verdict import judged
 from tacit.types import Relation, Unit
 
 METRICS = {
@@ -204,6 +206,8 @@ def findings(outcome: Outcome) -> list[str]:
     held = outcome.assembled.held_out
     if held is not None:
         found.append(capital(outcome.verdict.reason))
+    if len(outcome.result.answers) > 1:
+        found += _draws(outcome.result.answers)
     if not counts_are_public(outcome):
         found.append(f"The sites hold {int(np.sum(counts)):,} records{_each(counts)}.")
     if held is not None:
@@ -225,6 +229,16 @@ def findings(outcome: Outcome) -> list[str]:
             f"{outcome.reference.value:.6g}, which the pooled fit attains."
         )
     return [*found, *known(outcome.result), *hindrances(outcome)]
+
+
+def _draws(answers: Sequence[Answer]) -> list[str]:
+    """In how many trials there was something to print, where that is decided by the noise."""
+    useful = [judged(each, None, None).useful for each in answers]
+    if all(each is None for each in useful):
+        return []
+    what = "an answer" if isinstance(answers[0], Refused) else "intervals"
+    good = sum(each is not False for each in useful)
+    return [f"{good} of {len(answers)} draws of the noise gave {what}; the first is shown."]
 
 
 def objective_gap(outcome: Outcome) -> float | None:
