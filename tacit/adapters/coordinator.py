@@ -146,7 +146,7 @@ class _HubPost(Post, Generic[Place]):
                     f"{self._where[bag.member]} and {place}. Two with one name would answer one "
                     f"question twice; correct the folder of one of them"
                 )
-            self._where[bag.member] = place
+            self._where[bag.member], self._asks[bag.member] = place, bag.asks
 
     def _give(self, bags: Mapping[Place, Bag]) -> dict[Place, Bag]:
         """Give tasks, and read the answers; what is no answer of this run is none."""

@@ -88,11 +88,16 @@ class SitePost(Post):
 
     def __init__(self, bag: Bag) -> None:
         self._bag, self._letters = bag, dict(bag.letters)
-        self._question: Question | None = None
+        self._heard: list[str] = []
         self.stopped = False
         """Whether the member waits for another bag."""
         self.reply: Bag | None = None
         """Bag that leaves, once the connection has been closed."""
+
+    def publish(self, key: str, data: bytes) -> None:
+        # what a start repeats before it has heard anything has left before, and can be asked for
+        if self._heard or key in self._bag.asks:
+            super().publish(key, data)
 
     def request(self, sender: int, keys: Iterable[str]) -> None:
         for key in keys:
@@ -102,10 +107,7 @@ class SitePost(Post):
                 self.asked[sender][key] = None
 
     def question(self, asked: int, asker: int) -> Question:
-        path = self.folder / _ASKED
-        known = [path.read_text()] if path.exists() else []
-        self._question = Question(asked, asker, *known)
-        return self._question
+        return next_question(self.folder, asked, asker)
 
     def is_set(self) -> bool:
         (sender, asked), *_ = self.asked.items()
@@ -122,20 +124,42 @@ class SitePost(Post):
 
     def close(self) -> None:
         (other, asked), *_ = self.asked.items()
-        asks = [key for key in asked if not _greets(key)]
+        asks = dict.fromkeys(key for key in asked if not _greets(key))
         if self.stopped:
-            question = self._question or Question(other, self.number)
-            write_secret(self.folder / _ASKED, question.nonce.encode())
-            asks.append(question.key())
+            # the next start knows nothing of what it could not use, nor of a last word
+            asks |= dict.fromkeys(self._letters)
+            asks |= dict.fromkeys(key for key in self._heard if _is_last(key))
+            asks[next_question(self.folder, other, self.number).key()] = None
         letters = {**self.out[other], **self.served(self._bag.asks)}
         self.reply = Bag(self.run, "", self.number, letters, tuple(asks))
 
     def _deliver(self, sender: int, key: str) -> None:
         if _greets(key):  # before anything is sent, so that no answer serves twice
             (self.folder / _ASKED).unlink(missing_ok=True)
-            self._question = None
+        else:
+            self._heard.append(key)
         self.accept(sender, key, self._letters.pop(key))
+
+
+def next_question(folder: Path, asked: int, asker: int) -> Question:
+    """The greeting that a site's next start has to have answered; it is the same until then.
+
+    Args:
+        folder: state folder of the site.
+        asked: number of the coordinator.
+        asker: number of the site.
+    """
+    path = folder / _ASKED
+    if path.exists():
+        return Question(asked, asker, path.read_text())
+    question = Question(asked, asker)
+    write_secret(path, question.nonce.encode())
+    return question
 
 
 def _greets(key: str) -> bool:
     return key.split("/")[1:2] == [HELLO]
+
+
+def _is_last(key: str) -> bool:
+    return key.split("/")[2:3] == ["255"]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.adapters.bag import BUSY, FINISHED, REFUSED, WAITING, WHO, Bag
-from tacit.adapters.post import SitePost
+from tacit.adapters.post import SitePost, next_question
 from tacit.arguments import checked
 from tacit.deploy.agreement.manifest import read_manifest
 from tacit.deploy.files import make_folder, why, write_text
@@ -138,7 +138,8 @@ def _stepped(options: Options, bag: Bag) -> Bag:
             "the coordinator's"
         )
     if bag.status == WHO:
-        return Bag(bag.run, WHO, number)
+        question = next_question(options.state, len(manifest.agents), number)
+        return Bag(bag.run, WHO, number, asks=(question.key(),))
     post = SitePost(bag)
     try:
         run(options, post, carrier=post)

@@ -290,10 +290,10 @@ def _take_part(
     if account is not None:
         path = account.ledger.path.resolve()
         paid = {"ledger": str(path), "owner": account.owner, "dataset": account.dataset}
-    log.info(
-        "%(doing)s; a neighbour is named here when it is heard",
-        {"doing": f"listening at {keys.card.address}" if listens else "dialling the coordinator"},
-    )
+    doing = f"listening at {keys.card.address}" if listens else "dialling the coordinator"
+    if not isinstance(carrier, Zenoh):
+        doing = "its mail is carried by a platform"
+    log.info("%(doing)s; a neighbour is named here when it is heard", {"doing": doing})
     watch = Watch(
         status, manifest, keys.card.name, party, paid, connections=lambda: transport.connections
     )
