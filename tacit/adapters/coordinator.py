@@ -133,20 +133,28 @@ class _HubPost(Post, Generic[Place]):
 
     def _find(self) -> None:
         """Ask places that have not said so yet which member they are."""
+        if len(self._where) == len(self.cards):
+            return
         known = {*self._where.values(), *self._refused}
         asked = [place for place in self._platform.places() if place not in known]
-        if len(self._where) == len(self.cards) or not asked:
-            return
-        for place, bag in self._give(dict.fromkeys(asked, Bag(self.run, WHO))).items():
+        found = self._give(dict.fromkeys(asked, Bag(self.run, WHO)))
+        for place, bag in found.items():
             if bag.member not in self.cards:
                 continue
             if bag.member in self._where:
                 raise RuntimeFailure(
                     f"two places of the platform say that they are {self._name(bag.member)!r}: "
                     f"{self._where[bag.member]} and {place}. Two with one name would answer one "
-                    f"question twice; correct the folder of one of them"
+                    "question twice; correct the folder of one of them"
                 )
             self._where[bag.member], self._asks[bag.member] = place, bag.asks
+        # a place that takes no part, such as the coordinator's own, refuses as well
+        lacking = [self._name(number) for number in self.cards if number not in self._where]
+        if lacking and self._refused and not {*asked} - {*found} - self._refused:
+            self._stop(
+                f"{', '.join(map(repr, lacking))} cannot be found: "
+                f"{', '.join(map(str, self._refused))} refused the question who is there"
+            )
 
     def _give(self, bags: Mapping[Place, Bag]) -> dict[Place, Bag]:
         """Give tasks, and read the answers; what is no answer of this run is none."""
@@ -162,21 +170,23 @@ class _HubPost(Post, Generic[Place]):
                 log.warning("%(place)s: %(error)s", {"place": place, "error": error})
                 continue
             if bag.status == REFUSED:
-                self._refuse(place)
+                self._refused.add(place)
+                for number, where in self._where.items():
+                    if where == place:
+                        self._stop(f"{self._name(number)!r} ({place}) refused its task")
             elif bag.status != BUSY and bag.run == self.run:
                 found[place] = bag
         return found
 
-    def _refuse(self, place: Place) -> None:
-        name = next((self._name(i) for i, at in self._where.items() if at == place), "a site")
-        told = f"{name!r} ({place}) refused its task; why is in log.txt in its state folder, there"
+    def _stop(self, told: str) -> None:
+        """Stop because of a refusal, unless the run goes on without silent members."""
+        told += ". Why is in log.txt in the state folder there"
         if self._manifest.silent != "skip":
             raise RuntimeFailure(
-                f"{told}. Everything is stored: once its owner has seen to it, run the same task "
+                f"{told}. Everything is stored: once the owner has seen to it, start the same task "
                 "again, and the run resumes"
             )
         log.warning("%(told)s", {"told": told})
-        self._refused.add(place)
 
     def _name(self, number: int) -> str:
         return self._manifest.members[number].name
