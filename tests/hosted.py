@@ -34,7 +34,7 @@ class Hosted:
         rounds: int = 2,
         seed: int | None = SEED,
         silent: str = "stop",
-        patience: float = 20.0,
+        patience: float = 600.0,
     ) -> None:
         self.source: Source = a_study(folder, STAR, rounds, budget)
         self.rehearsal: Rehearsal = prepare(self.source, folder / "sites", patience, silent)

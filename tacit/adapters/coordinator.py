@@ -163,7 +163,8 @@ class _HubPost(Post, Generic[Place]):
             return {}
         sent = {place: bag.data() for place, bag in bags.items()}
         found: dict[Place, Bag] = {}
-        for place, data in self._platform.exchange(sent, self._manifest.patience).items():
+        # half, so that a task that was lost is given once more before patience ends
+        for place, data in self._platform.exchange(sent, self._manifest.patience / 2).items():
             try:
                 bag = Bag.read(data)
             except WireError as error:

@@ -129,8 +129,9 @@ def _stepped(options: Options, bag: Bag) -> Bag:
     number = manifest.number(load(options.keys).card.name)
     if bag.run != manifest.run.hex():
         raise ConfigError(
-            f"the coordinator runs {bag.run[:12]!r}, and this site is set to {manifest.title!r}, "
-            f"run {manifest.run.hex()[:12]}. Write the manifest that you have signed into {SITE}"
+            f"the coordinator asks about run {bag.run[:12]!r}, and the manifest of this site is that "
+            f"of run {manifest.run.hex()[:12]}. If you agree to the other, write the manifest that "
+            f"you have signed into {SITE}"
         )
     if manifest.coordinator is None or number == len(manifest.agents):
         raise ConfigError(

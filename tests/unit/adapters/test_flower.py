@@ -21,6 +21,7 @@ def test_the_app_computes_what_the_simulation_does_to_the_bit(
 ) -> None:
     monkeypatch.setenv("FLWR_TELEMETRY_ENABLED", "0")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # by default the clients come last
     from flwr.simulation import run_simulation
 
     from tacit.adapters.flower import client_app, server_app
