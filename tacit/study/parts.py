@@ -19,7 +19,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -257,15 +257,19 @@ def installed(parts: Iterable[Part]) -> dict[str, str]:
     return {name: " ".join([of, *sorted(set(digests))]) for name, (of, *digests) in found.items()}
 
 
-def declared(family: Family) -> dict[str, Part]:
+def declared(family: Family, entries: EntryPoints | None = None) -> dict[str, Part]:
     """Declarations of packages, by name; read from metadata, without an import.
+
+    Args:
+        family: kind of the parts.
+        entries: entry points of all installed packages, if they were read already.
 
     Raises:
         ConfigError: a name that is tacit's own, or that two packages declare, or a package without
             a name of its own and a version.
     """
     found: dict[str, Part] = {}
-    for entry in entry_points(group=family.group):
+    for entry in (entry_points() if entries is None else entries).select(group=family.group):
         if entry.dist is None:
             continue
         part = _part(family, entry)
@@ -342,8 +346,9 @@ def named_in(document: object) -> Iterator[Part]:
     Raises:
         ConfigError: as for `declared`.
     """
+    entries = entry_points()
     for family in FAMILIES:
-        known = declared(family)
+        known = declared(family, entries)
         named = sorted(set(_names(document, *family.at, nested=family.nested)))
         yield from (known[name] for name in named if name in known)
         if family is METHOD and not all(name in known or family.takes(name) for name in named):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +20,24 @@ from tests.hosted import MASKS, Hosted, InThisProcess
 
 
 class Unreliable:
-    """Between: repeats every task, and loses the first answer of each site to mail."""
+    """Between: repeats every task of some sites, and loses their first answers to mail.
 
-    def __init__(self) -> None:
+    Args:
+        places: folders of these sites.
+    """
+
+    def __init__(self, places: Collection[Path]) -> None:
+        self.places = places
         self.sent: dict[str, set[bytes]] = defaultdict(set)
         self.lost: set[Path] = set()
 
     def __call__(self, place: Path, bag: bytes, turn: Callable[[], bytes]) -> bytes | None:
-        answers = [turn(), turn()]
+        answers = [turn(), turn()] if place in self.places else [turn()]
         for answer in map(Bag.read, answers):
             for key, data in answer.letters.items():
                 if "hello" not in key:  # a greeting has the time in it
                     self.sent[key].add(data)
-        if Bag.read(bag).status == MAIL and place not in self.lost:
+        if Bag.read(bag).status == MAIL and place in self.places and place not in self.lost:
             self.lost.add(place)
             return None
         return answers[-1]
@@ -43,10 +48,11 @@ class Unreliable:
         assert {key: len(data) for key, data in self.sent.items() if len(data) > 1} == {}
 
 
-def test_masked_sums_are_the_simulations_to_the_bit_though_every_task_is_repeated(
+def test_masked_sums_are_the_simulations_to_the_bit_though_tasks_are_repeated(
     tmp_path: Path,
 ) -> None:
-    hosted, between = Hosted(tmp_path, MASKS, rounds=1), Unreliable()
+    hosted = Hosted(tmp_path, MASKS, rounds=1)
+    between = Unreliable(hosted.folders[:1])
     outcome = coordinate(hosted.hub, InThisProcess(hosted, between))
     expected = hosted.expected()
     assert summary(outcome)["answer"] == dict(zip(outcome.names, expected.tolist(), strict=True))
@@ -63,7 +69,8 @@ def test_masked_sums_are_the_simulations_to_the_bit_though_every_task_is_repeate
 def test_every_release_is_charged_once_though_every_task_is_repeated(
     tmp_path: Path, budget: str
 ) -> None:
-    hosted, between = Hosted(tmp_path, budget, seed=None), Unreliable()
+    hosted = Hosted(tmp_path, budget, seed=None)
+    between = Unreliable(hosted.folders)
     platform = InThisProcess(hosted, between)
     outcome = coordinate(hosted.hub, platform)
     assert not outcome.simulated
@@ -101,7 +108,7 @@ def test_a_site_that_refuses_stops_the_run_and_tells_its_owner_alone(tmp_path: P
     assert answer == Bag("", REFUSED)
     log = (hosted.folders[1] / "state" / "log.txt").read_text()
     assert "39 records" in log and "40 of 'south'" in log
-    assert not read(hosted.rehearsal.ledger(0)).balances[0].spent == 0.0  # the others had answered
+    assert read(hosted.rehearsal.ledger(0)).balances[0].spent > 0.0  # another had answered
     records.write_text(kept)
     outcome = coordinate(hosted.hub, InThisProcess(hosted))  # the same task resumes
     assert outcome.solution is not None
