@@ -13,7 +13,7 @@ from tacit.study.read import Source
 from tests.end_to_end.site_study import STAR, a_study, simulated
 
 SEED = 5
-MASKS = "masks = { coalition = 1, attempts = 4 }"
+MASKS = "masks = { coalition = 1, attempts = 2 }"
 
 
 class Hosted:

@@ -138,7 +138,7 @@ def test_an_emptied_state_answers_nothing_again(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_silent_site_is_left_out_where_the_manifest_says_so(tmp_path: Path) -> None:
-    masks = "masks = { coalition = 1, min_cohort = 2, attempts = 4 }"
+    masks = "masks = { coalition = 1, min_cohort = 2, attempts = 2 }"
     hosted = Hosted(tmp_path, masks, rounds=1, seed=None, silent="skip", patience=4.0)
 
     def without(place: Path, bag: bytes, turn: Callable[[], bytes]) -> bytes | None:

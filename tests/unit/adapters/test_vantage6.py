@@ -21,7 +21,9 @@ def test_the_algorithm_computes_what_the_simulation_does_to_the_bit(
 
     hosted = Hosted(tmp_path, budget)
     tables = [[{"database": pd.DataFrame({"folder": [str(own)]})}] for own in hosted.folders]
-    client = MockAlgorithmClient(tables, "tacit.adapters.vantage6", organization_ids=[11, 12, 13, 99])
+    client = MockAlgorithmClient(
+        tables, "tacit.adapters.vantage6", organization_ids=[11, 12, 13, 99]
+    )
     # the coordinator's own organisation refuses to be a site, and is left out
     task = client.task.create(input_={"method": "central", "kwargs": {}}, organizations=[99])
     (result,) = client.wait_for_results(task["id"])
