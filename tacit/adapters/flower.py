@@ -11,9 +11,9 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from flwr.app import ConfigRecord, Context, Message, RecordDict
-from flwr.clientapp import ClientApp
-from flwr.serverapp import Grid, ServerApp
+from flwr.app import ConfigRecord, Context, Message, RecordDict  # pyright: ignore[reportMissingImports]
+from flwr.clientapp import ClientApp  # pyright: ignore[reportMissingImports]
+from flwr.serverapp import Grid, ServerApp  # pyright: ignore[reportMissingImports]
 
 from tacit.adapters.coordinator import coordinate, summary
 from tacit.adapters.site import step

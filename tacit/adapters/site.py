@@ -129,8 +129,8 @@ def _stepped(options: Options, bag: Bag) -> Bag:
     number = manifest.number(load(options.keys).card.name)
     if bag.run != manifest.run.hex():
         raise ConfigError(
-            f"the coordinator asks about run {bag.run[:12]!r}, and the manifest of this site is that "
-            f"of run {manifest.run.hex()[:12]}. If you agree to the other, write the manifest that "
+            f"the coordinator asks about run {bag.run[:12]!r}, and the manifest of this site is "
+            f"that of run {manifest.run.hex()[:12]}. If you agree to the other, write the manifest that "
             f"you have signed into {SITE}"
         )
     if manifest.coordinator is None or number == len(manifest.agents):

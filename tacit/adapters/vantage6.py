@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vantage6.algorithm.tools.decorators import algorithm_client
-from vantage6.common.task_status import has_task_finished
+from vantage6.algorithm.tools.decorators import algorithm_client  # pyright: ignore[reportMissingImports]
+from vantage6.common.task_status import has_task_finished  # pyright: ignore[reportMissingImports]
 
 from tacit.adapters.coordinator import coordinate, summary
 from tacit.adapters.site import step
@@ -132,7 +132,7 @@ def _mounted() -> Path:
     uri = os.environ.get(f"{label.upper()}_DATABASE_URI", "")
     if not label or not Path(uri).is_dir():
         raise ConfigError(
-            "the first database of this task must be the folder of the member, with site.toml: name "
-            "a database of the node's configuration whose uri is that folder"
+            "the first database of this task must be the folder of the member, with site.toml: "
+            "name a database of the node's configuration whose uri is that folder"
         )
     return Path(uri)

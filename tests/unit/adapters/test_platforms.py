@@ -130,7 +130,7 @@ def test_an_emptied_state_answers_nothing_again(tmp_path: Path) -> None:
             assert repeated.status == REFUSED
         return answer
 
-    with pytest.raises(RuntimeFailure, match="'north' .* refused its task"):
+    with pytest.raises(RuntimeFailure, match=r"'north' .* refused its task"):
         coordinate(hosted.hub, InThisProcess(hosted, emptied))
     assert "was emptied since" in (hosted.folders[0] / "state" / "log.txt").read_text()
     assert bags
@@ -157,14 +157,14 @@ def test_places_are_found_or_named(tmp_path: Path, caplog: pytest.LogCaptureFixt
             return [hosted.folders[0], tmp_path / "other"]
 
     (tmp_path / "other").symlink_to(hosted.folders[0])
-    with pytest.raises(RuntimeFailure, match="two places of the platform .* 'north'"):
+    with pytest.raises(RuntimeFailure, match=r"two places of the platform .* 'north'"):
         coordinate(hosted.hub, Twice(hosted))
 
     class Hub(InThisProcess):
         def places(self) -> list[Path]:
             return hosted.folders[2:]
 
-    with pytest.raises(RuntimeFailure, match="'north', 'south' cannot be found: .* refused"):
+    with pytest.raises(RuntimeFailure, match=r"'north', 'south' cannot be found: .* refused"):
         coordinate(hosted.hub, Hub(hosted))
 
     class Garbled(InThisProcess):
