@@ -65,6 +65,7 @@ def coordinate(folder: Path, platform: Any) -> Outcome:
     return run(options, post, carrier=post)
 
 
+@checked(ConfigError)
 def summary(outcome: Outcome) -> dict[str, Any]:
     """What a coordinator has at the end as plain values, for a platform's result.
 

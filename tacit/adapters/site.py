@@ -130,8 +130,8 @@ def _stepped(options: Options, bag: Bag) -> Bag:
     if bag.run != manifest.run.hex():
         raise ConfigError(
             f"the coordinator asks about run {bag.run[:12]!r}, and the manifest of this site is "
-            f"that of run {manifest.run.hex()[:12]}. If you agree to the other, write the manifest that "
-            f"you have signed into {SITE}"
+            f"that of run {manifest.run.hex()[:12]}. If you agree to the other, write the manifest "
+            f"that you have signed into {SITE}"
         )
     if manifest.coordinator is None or number == len(manifest.agents):
         raise ConfigError(
