@@ -2,4 +2,5 @@
 
 from tacit.adapters.flower import client_app, server_app
 
-client, server = client_app(), server_app()
+client = client_app()
+server = server_app()
