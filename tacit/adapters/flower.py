@@ -10,14 +10,20 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-
-from flwr.app import ConfigRecord, Context, Message, RecordDict  # pyright: ignore[reportMissingImports]
-from flwr.clientapp import ClientApp  # pyright: ignore[reportMissingImports]
-from flwr.serverapp import Grid, ServerApp  # pyright: ignore[reportMissingImports]
+from typing import TYPE_CHECKING
 
 from tacit.adapters.coordinator import coordinate, summary
 from tacit.adapters.site import step
 from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from flwr.app import (  # pyright: ignore[reportMissingImports]
+        Context,
+        Message,
+        RecordDict,
+    )
+    from flwr.clientapp import ClientApp  # pyright: ignore[reportMissingImports]
+    from flwr.serverapp import Grid, ServerApp  # pyright: ignore[reportMissingImports]
 
 log = logging.getLogger("tacit.site")
 
@@ -55,6 +61,9 @@ def client_app(site: Callable[[Context], Path] = configured) -> ClientApp:
         site: function that gives the folder of the site. It has to come from the node's owner; for
             simulations it may be made of the number of the partition.
     """
+    from flwr.app import Message  # pyright: ignore[reportMissingImports]
+    from flwr.clientapp import ClientApp  # pyright: ignore[reportMissingImports]
+
     app = ClientApp()
 
     @app.query()
@@ -72,6 +81,9 @@ def server_app(folder: Path | None = None) -> ServerApp:
     Args:
         folder: folder of the coordinator; if `None`, the one in the variable `TACIT_SITE`.
     """
+    from flwr.app import ConfigRecord  # pyright: ignore[reportMissingImports]
+    from flwr.serverapp import ServerApp  # pyright: ignore[reportMissingImports]
+
     app = ServerApp()
 
     @app.main()
@@ -93,6 +105,8 @@ class _Nodes:
         return sorted(self._grid.get_node_ids())
 
     def exchange(self, bags: Mapping[int, bytes], seconds: float) -> dict[int, bytes]:
+        from flwr.app import Message  # pyright: ignore[reportMissingImports]
+
         sent = [
             Message(_content(bag), dst_node_id=node, message_type=_KIND, ttl=seconds)
             for node, bag in bags.items()
@@ -108,4 +122,6 @@ class _Nodes:
 
 
 def _content(bag: bytes) -> RecordDict:
+    from flwr.app import ConfigRecord, RecordDict  # pyright: ignore[reportMissingImports]
+
     return RecordDict({_RECORD: ConfigRecord({_BAG: bag})})

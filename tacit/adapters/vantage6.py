@@ -14,9 +14,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vantage6.algorithm.tools.decorators import algorithm_client  # pyright: ignore[reportMissingImports]
-from vantage6.common.task_status import has_task_finished  # pyright: ignore[reportMissingImports]
-
 from tacit.adapters.coordinator import coordinate, summary
 from tacit.adapters.site import step
 from tacit.errors import ConfigError, RuntimeFailure
@@ -46,6 +43,25 @@ def site_folder(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def with_client(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function the client of its container before its other arguments.
+
+    Args:
+        function: function of the client and of a task's arguments.
+    """
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        from vantage6.algorithm.tools.decorators import (  # pyright: ignore[reportMissingImports]
+            algorithm_client,
+        )
+
+        return algorithm_client(function)(*given, **named)
+
+    setattr(call, "wrapped_in_algorithm_client_decorator", True)  # noqa: B010 - as above
+    return call
+
+
 @site_folder
 def turn(folder: Path, bag: str) -> str:
     """Take a site's turn in a subtask.
@@ -61,7 +77,7 @@ def turn(folder: Path, bag: str) -> str:
 
 
 @site_folder
-@algorithm_client
+@with_client
 def central(
     client: Any, folder: Path, organizations: list[int] | None = None, name: str = "tacit"
 ) -> dict[str, Any]:
@@ -96,6 +112,10 @@ class _Nodes:
         return self._organizations
 
     def exchange(self, bags: Mapping[int, bytes], seconds: float) -> dict[int, bytes]:
+        from vantage6.common.task_status import (  # pyright: ignore[reportMissingImports]
+            has_task_finished,
+        )
+
         ends = time.monotonic() + seconds
         tasks = {place: self._task(place, bag) for place, bag in bags.items()}
         found: dict[int, bytes] = {}
