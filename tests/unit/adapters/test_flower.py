@@ -15,7 +15,7 @@ pytest.importorskip("ray", reason="ray, in which Flower simulates, is not instal
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("budget", ["", MASKS])
+@pytest.mark.parametrize("budget", [pytest.param("", marks=pytest.mark.long), MASKS])
 def test_the_app_computes_what_the_simulation_does_to_the_bit(
     tmp_path: Path, budget: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,6 +96,7 @@ def test_without_masks_the_bits_are_the_simulations(tmp_path: Path) -> None:
     assert len(platform.answers) == 5
 
 
+@pytest.mark.long
 def test_a_site_that_refuses_stops_the_run_and_tells_its_owner_alone(tmp_path: Path) -> None:
     hosted = Hosted(tmp_path, rounds=1, seed=None)
     records = hosted.folders[1] / "records.csv"

@@ -13,7 +13,7 @@ from tests.hosted import MASKS, Hosted
 pytest.importorskip("vantage6.algorithm.tools", reason="vantage6-algorithm-tools is not installed")
 
 
-@pytest.mark.parametrize("budget", ["", MASKS])
+@pytest.mark.parametrize("budget", [pytest.param("", marks=pytest.mark.long), MASKS])
 def test_the_algorithm_computes_what_the_simulation_does_to_the_bit(
     tmp_path: Path, budget: str
 ) -> None:
