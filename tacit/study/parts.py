@@ -16,10 +16,10 @@ declared by tacit in the same way: no other part of tacit knows them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -257,15 +257,19 @@ def installed(parts: Iterable[Part]) -> dict[str, str]:
     return {name: " ".join([of, *sorted(set(digests))]) for name, (of, *digests) in found.items()}
 
 
-def declared(family: Family) -> dict[str, Part]:
+def declared(family: Family, select: Callable[..., EntryPoints] = entry_points) -> dict[str, Part]:
     """Declarations of packages, by name; read from metadata, without an import.
+
+    Args:
+        family: kind of the parts.
+        select: function that gives the entry points of a group.
 
     Raises:
         ConfigError: a name that is tacit's own, or that two packages declare, or a package without
             a name of its own and a version.
     """
     found: dict[str, Part] = {}
-    for entry in entry_points(group=family.group):
+    for entry in select(group=family.group):
         if entry.dist is None:
             continue
         part = _part(family, entry)
@@ -342,8 +346,9 @@ def named_in(document: object) -> Iterator[Part]:
     Raises:
         ConfigError: as for `declared`.
     """
+    select = entry_points().select  # reads the metadata of all packages, once
     for family in FAMILIES:
-        known = declared(family)
+        known = declared(family, select)
         named = sorted(set(_names(document, *family.at, nested=family.nested)))
         yield from (known[name] for name in named if name in known)
         if family is METHOD and not all(name in known or family.takes(name) for name in named):

@@ -15,14 +15,14 @@ import numpy as np
 
 from tacit._engine.agent_step import AgentStep
 from tacit.deploy.identity.keys import Card, Keys
-from tacit.deploy.member.compare import Comparison, Words, word_of
+from tacit.deploy.member.compare import Comparison, Words, word_form, word_of
 from tacit.deploy.member.divergence import check_model
 from tacit.deploy.member.peers import Neighbours
 from tacit.deploy.member.record import Record
 from tacit.deploy.member.run_spec import GO_ON, Progress, RunSpec
 from tacit.deploy.member.sending import Sender
 from tacit.deploy.messages.outgoing import Made, Outgoing
-from tacit.deploy.messages.wire import Address, encode
+from tacit.deploy.messages.wire import Address, decode, encode
 from tacit.errors import PeerTimeout
 from tacit.types import Role, State
 
@@ -123,16 +123,20 @@ class Ending:
         check_model(self._desk, model)
         return model
 
-    def farewell(self, state: State, *, again: bool) -> None:
+    def farewell(self, state: State, *, again: bool, compare: bool = True) -> None:
         """Tell the neighbours that this member needs nothing more; serve them until they finish.
 
         Args:
             state: state of the method after the run.
             again: whether this member had already finished before this start.
+            compare: whether a client compares what it was told with the others.
         """
         done = self._last(self._desk.agent)
         # started again after its end, it repeats what it said
-        word = self._outgoing.find(done.key()) or encode(done, self._word, self._keys.identity)
+        said = self._outgoing.find(done.key())
+        if said is not None and self._compares:
+            self._word = self._said(done, said)
+        word = said or encode(done, self._word, self._keys.identity)
         length = self._terms.schedule.length
         self._outgoing.commit(Made(length, done.key(), word), state, [])
         self._sender.publish(done)
@@ -143,12 +147,19 @@ class Ending:
                 break
             self._neighbours.keep_heard()
             self._neighbours.ask([self._last(other) for other in awaited])
-        self._compare()
+        if compare:
+            self._compare()
         # the last neighbour may not have heard it yet, nor clients each other's last words
         time.sleep((8 if self._desk.server else 2) * self._terms.ask_every)
         if not self._neighbours.unfinished():
             self._outgoing.settle(length, every=1)
             log.info("every neighbour has finished")
+
+    def _said(self, done: Address, word: bytes) -> list[np.ndarray]:
+        """The arrays of this client's last word, from its bytes."""
+        form, key = word_form(self._record), self._keys.identity.public_key()
+        leaves = decode(word, done, form, key).leaves
+        return [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
 
     def _compare(self) -> None:
         """Learn what other clients were told, and report any difference."""

@@ -19,10 +19,10 @@ from tacit.deploy.identity.keys import Card
 from tacit.deploy.member.run_spec import GO_ON, Progress, RunSpec
 from tacit.deploy.member.schedule import Turn
 from tacit.deploy.messages.absences import Absences
+from tacit.deploy.messages.carrier import Link
 from tacit.deploy.messages.handshake import HELLO, Hello, Question, read_hello
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.mailbox import Conflict, Mailbox
-from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import Address, Leaf, Received
 from tacit.errors import EnvironmentMismatch, PeerTimeout, RuntimeFailure, WireError
 from tacit.types import Role
@@ -95,7 +95,7 @@ class Neighbours:
             beyond=self._beyond,
             keeping=keeping,
         )
-        self.transport: Transport | None = None
+        self.transport: Link | None = None
         self._greeted: dict[int, int] = {}  # rounds that neighbours said they are in
         self._answers: dict[int, Hello] = {}
         self._questions: dict[int, Question] = {}
@@ -386,7 +386,10 @@ class Neighbours:
         for sender in senders:
             # it stays the same until it is answered: on a slow line an answer takes longer than
             # the interval between questions
-            question = self._questions.setdefault(sender, Question(sender, self._member))
+            question = self._questions.get(sender)
+            if question is None:
+                question = self.transport.question(sender, self._member)
+                self._questions[sender] = question
             self.transport.request(sender, [question.key()])
 
     def _check_state(self, sent: int) -> None:

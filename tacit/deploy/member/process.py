@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -36,19 +35,19 @@ from tacit.deploy.files import check_private, make_folder, write_json, write_tex
 from tacit.deploy.identity.keys import WARN_DAYS, Keys, load
 from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, pair_keys
 from tacit.deploy.identity.pinning import check_trusted
-from tacit.deploy.member.run_spec import Progress, RunSpec
+from tacit.deploy.member.run_spec import Progress, RunSpec, Stopping
 from tacit.deploy.member.schedule import forms
 from tacit.deploy.member.sending import Releaser
 from tacit.deploy.member.session import Session
 from tacit.deploy.member.sum_session import Sums, SumSession
 from tacit.deploy.messages import evidence
 from tacit.deploy.messages.address import host_and_port
+from tacit.deploy.messages.carrier import Carrier, Zenoh
 from tacit.deploy.messages.journal import check_state
 from tacit.deploy.messages.outgoing import Account, Outgoing
-from tacit.deploy.messages.transport import Transport
 from tacit.deploy.operate.finished import MANIFEST
 from tacit.deploy.operate.report import write_report
-from tacit.deploy.operate.results import Outcome, write
+from tacit.deploy.operate.results import Outcome, has_compared, note_compared, write
 from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, EnvironmentMismatch, RuntimeFailure
 from tacit.privacy.ledger import Ledger, read
@@ -146,7 +145,11 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
 
 @checked(ConfigError)
 def run(
-    options: Options, stopping: threading.Event | None = None, *, only_check: bool = False
+    options: Options,
+    stopping: Stopping | None = None,
+    *,
+    only_check: bool = False,
+    carrier: Carrier | None = None,
 ) -> Outcome:
     """Take part in a run, from its start or from where this member left off.
 
@@ -154,6 +157,7 @@ def run(
         options: locations of the files.
         stopping: event that is set to stop after the current turn; the same command resumes.
         only_check: whether to check everything and release nothing.
+        carrier: what carries the messages; if `None`, connections of tacit's own.
 
     Raises:
         TacitError: a fault in files, budget, network or neighbours.
@@ -195,7 +199,8 @@ def run(
                 names = run_.contract.numbers
                 return Outcome(None, names, manifest.run.hex(), 0, None, tested)
             binding.bind(digest_of(keys, prepared))
-            return _take_part(options, run_, keys, number, account, shared, binding, stopping)
+            by = carrier or Zenoh()
+            return _take_part(options, run_, keys, number, account, shared, binding, stopping, by)
 
 
 def _take_part(
@@ -206,7 +211,8 @@ def _take_part(
     account: Account | None,
     shared: dict[int, bytes],
     binding: Binding,
-    stopping: threading.Event | None,
+    stopping: Stopping | None,
+    carrier: Carrier,
 ) -> Outcome:
     manifest, status = run_.manifest, options.state / "status.json"
     write_text(options.state / MANIFEST, manifest.toml())
@@ -248,6 +254,7 @@ def _take_part(
         manifest.silent == "skip",
         early=manifest.summed,
         bounds=run_.bounds(),
+        ask_every=carrier.ask_every,
     )
     member = Session
     if manifest.summed:
@@ -269,7 +276,7 @@ def _take_part(
         restore=options.restore and coordinates,
     )
     listens = coordinates or manifest.coordinator is None
-    transport = Transport(
+    transport = carrier.connect(
         keys,
         manifest.run.hex(),
         number,
@@ -283,10 +290,10 @@ def _take_part(
     if account is not None:
         path = account.ledger.path.resolve()
         paid = {"ledger": str(path), "owner": account.owner, "dataset": account.dataset}
-    log.info(
-        "%(doing)s; a neighbour is named here when it is heard",
-        {"doing": f"listening at {keys.card.address}" if listens else "dialling the coordinator"},
-    )
+    doing = f"listening at {keys.card.address}" if listens else "dialling the coordinator"
+    if not isinstance(carrier, Zenoh):
+        doing = "its mail is carried by a platform"
+    log.info("%(doing)s; a neighbour is named here when it is heard", {"doing": doing})
     watch = Watch(
         status, manifest, keys.card.name, party, paid, connections=lambda: transport.connections
     )
@@ -331,10 +338,10 @@ def _take_part(
             if not party.finished_before:
                 write(options.state, outcome, guarantee)
             watch.state = "finished"
-            party.farewell()
+            party.farewell(compare=not has_compared(options.state))
             if party.compared is not None:
                 outcome = replace(outcome, compared=party.compared)
-                write(options.state, outcome, guarantee)
+                note_compared(options.state, party.compared)
             forget(keys, manifest.run)
             if outcome.solution is not None:
                 _report(options.state, run_)

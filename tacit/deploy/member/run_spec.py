@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from tacit.deploy.agreement.bounds import Bounds
 from tacit.deploy.member.schedule import Form, Schedule
@@ -46,6 +46,14 @@ class RunSpec:
     ask_every: float = 0.25
 
 
+class Stopping(Protocol):
+    """What says that a member has to stop, such as a `threading.Event`; asked in its own thread."""
+
+    def is_set(self) -> bool:
+        """Whether to stop after the current turn, or while waiting."""
+        ...
+
+
 @dataclass
 class Progress:
     """Progress of a member, for anyone who asks. Public values only.
@@ -55,7 +63,7 @@ class Progress:
         rounds: number of rounds of the run.
         waiting_for: numbers of the neighbours it waits for.
         seconds: durations of recent rounds, in seconds.
-        stopping: event that is set to end after the current turn.
+        stopping: event that is set to end after the current turn, or to stop waiting.
         left_out: numbers of the silent neighbours that the run continues without.
         failure: reason why the run cannot continue, found by another thread; empty if it can.
     """
@@ -64,7 +72,7 @@ class Progress:
     rounds: int = 0
     waiting_for: tuple[int, ...] = ()
     seconds: list[float] | None = None
-    stopping: threading.Event | None = None
+    stopping: Stopping | None = None
     left_out: tuple[int, ...] = ()
     failure: str = ""
     _entered: float | None = field(default=None, init=False, repr=False)

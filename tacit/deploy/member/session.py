@@ -22,9 +22,9 @@ from tacit.deploy.member.restore import Restorer, restore_key, write_copy
 from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Turn
 from tacit.deploy.member.sending import Releaser, Sender
+from tacit.deploy.messages.carrier import Link
 from tacit.deploy.messages.handshake import Question, write_hello
 from tacit.deploy.messages.outgoing import Charge, Outgoing, state_digest
-from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import Leaf
 from tacit.types import Role
 
@@ -105,7 +105,7 @@ class Session:
         self._last: Any = None
         self._versions = versions()
 
-    def run(self, transport: Transport) -> Any:
+    def run(self, transport: Link) -> Any:
         """Take all turns, resuming from the last message that was made.
 
         Returns:
@@ -243,9 +243,13 @@ class Session:
         if self._desk.server:
             self._ending.say(self._last_word(state))
 
-    def farewell(self) -> None:
-        """Tell the neighbours that this member needs nothing more; serve them until they finish."""
-        self._ending.farewell(self._last, again=self.finished_before)
+    def farewell(self, *, compare: bool = True) -> None:
+        """Tell the neighbours that this member needs nothing more; serve them until they finish.
+
+        Args:
+            compare: whether to compare with the other clients what the coordinator told.
+        """
+        self._ending.farewell(self._last, again=self.finished_before, compare=compare)
 
     @property
     def compared(self) -> Comparison | None:

@@ -19,6 +19,7 @@ from typing import Any
 from tacit.deploy.files import write_text
 from tacit.deploy.identity.keys import Card, Keys
 from tacit.deploy.messages.gate import INSIDE, Gate
+from tacit.deploy.messages.handshake import Question
 from tacit.errors import TransportError
 
 log = logging.getLogger("tacit.site")
@@ -130,6 +131,10 @@ class Transport:
                 timeout=_ANSWER_SECONDS,
                 allowed_destination=self._zenoh.Locality.REMOTE,
             )
+
+    def question(self, asked: int, asker: int) -> Question:
+        """A greeting for a neighbour that has none yet to answer."""
+        return Question(asked, asker)
 
     def close(self) -> None:
         """End the connection."""

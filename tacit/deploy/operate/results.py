@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -109,6 +110,27 @@ def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
     if guarantee is not None:
         write_json(folder / "guarantee.json", guarantee_document(guarantee, outcome.run))
     write_json(folder / "result.json", outcome.document())
+
+
+def has_compared(folder: Path) -> bool:
+    """Whether `result.json` says what other clients were told, or is not there to be changed.
+
+    Args:
+        folder: state folder of a member that has finished.
+    """
+    path = folder / "result.json"
+    return not path.exists() or json.loads(path.read_bytes())["compared"] is not None
+
+
+def note_compared(folder: Path, found: Comparison) -> None:
+    """Add to `result.json` what other clients were told.
+
+    Args:
+        folder: state folder of a member that has finished.
+        found: what they were told.
+    """
+    document = json.loads((folder / "result.json").read_bytes())
+    write_json(folder / "result.json", document | {"compared": asdict(found)})
 
 
 def answer_files(outcome: Outcome) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""An app of Flower in which sites run a study of tacit."""
