@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from tests.simulated_sites.hub import Process
-from tests.simulated_sites.world import World, world
+from tests.simulated_sites.world import World, simulating, world
 
 SECTOR = 512
 _CHANGES = ("INSERT", "UPDATE", "DELETE", "CREATE", "REPLACE")
@@ -33,12 +34,20 @@ class Connection(sqlite3.Connection):
         at = world()
         self._process = at.process
         text = str(database)
-        self._path = Path(text.removeprefix("file:").partition("?")[0])
+        self.path = Path(text.removeprefix("file:").partition("?")[0])
         self._before: Image | None = None  # since which nothing is certain to be on the disk
         self._logged = False
         if self._process is not None:
-            at.note("opened", self._process, self._path.name)
-            self._process.connections.setdefault(str(self._path), []).append(self)
+            at.unsynced.pop(str(self.path), None)  # from now on SQLite syncs it
+            at.note("opened", self._process, self.path.name)
+            self._process.connections.setdefault(self.path.name, []).append(self)
+
+    def close(self) -> None:
+        if self._process is not None:
+            there = self._process.connections.get(self.path.name, [])
+            if self in there:
+                there.remove(self)
+        super().close()
 
     def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
         at, process = world(), self._process
@@ -71,21 +80,21 @@ class Connection(sqlite3.Connection):
             at.full[process.member] = int(fault.value)
             at.note("full", process)
             self._give_up()
-        before = image(self._path) if kind == "torn commit" else None
+        before = image(self.path) if kind == "torn commit" else None
         self._trust(at, process)
         found = call()
         if not self._logged:
             # SQLite syncs the folder after the first sync of a new log
             self._logged = True
             at.names[process.member] = [
-                each for each in at.names[process.member] if each[0] != str(self._path.parent)
+                each for each in at.names[process.member] if each[0] != str(self.path.parent)
             ]
-        at.note("commit", process, self._path.name)
+        at.note("commit", process, self.path.name)
         if fault is not None and kind == "kill after commit":
             at.die(process, fault)
         if fault is not None and before is not None:
-            after = image(self._path)
-            process.images[self._path] = torn(at, process, before, after)
+            after = image(self.path)
+            process.images[self.path] = torn(at, process, before, after)
             process.cut = True
             at.die(process, fault)
         return found
@@ -95,7 +104,7 @@ class Connection(sqlite3.Connection):
         if self._before is not None:
             return
         if super().execute("PRAGMA synchronous").fetchone()[0] < _FULL:
-            self._before = process.unsure.setdefault(self._path, image(self._path))
+            self._before = process.unsure.setdefault(self.path, image(self.path))
 
     def _give_up(self) -> None:
         if self.in_transaction:
@@ -135,6 +144,25 @@ def _sector(data: bytes, number: int) -> bytes:
     return data[number * SECTOR : (number + 1) * SECTOR]
 
 
+def committed(process: Process, data: bytes) -> bool:
+    """Whether a message is on the disk of who sends it: in its ledger, or in its journal."""
+    queries = {
+        "ledger": "SELECT 1 FROM releases WHERE payload = ?",
+        "journal.db": "SELECT 1 FROM messages WHERE substr(data, -length(?1)) = ?1",
+    }
+    for path, query in queries.items():
+        for each in process.connections.get(path, ()):
+            there = sqlite3.Connection.execute(each, query, (data,)).fetchone()
+            if there is not None:
+                return not each.in_transaction or _elsewhere(each, query, data)
+    return False
+
+
+def _elsewhere(connection: Connection, query: str, data: bytes) -> bool:
+    with closing(sqlite3.connect(connection.path)) as file:
+        return file.execute(query, (data,)).fetchone() is not None
+
+
 def bury(at: World, process: Process) -> None:
     """Close what a killed process had open, and leave on the disk what a power cut leaves."""
     for connections in process.connections.values():
@@ -156,8 +184,10 @@ def bury(at: World, process: Process) -> None:
     process.images.clear()
 
 
-def connect(database: Any, *more: Any, **named: Any) -> Connection:
+def connect(database: Any, *more: Any, **named: Any) -> sqlite3.Connection:
     """In the place of `sqlite3.connect`."""
+    if not simulating():
+        return sqlite3.connect(database, *more, **named)
     return sqlite3.connect(database, *more, factory=Connection, **named)
 
 

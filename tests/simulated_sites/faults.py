@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from tests.simulated_sites.cast import Shape
 
 
 @dataclass(frozen=True)
@@ -41,3 +45,124 @@ POINTS = {
 
 MESSAGES = ("lost", "late", "repeated", "damaged")
 """Faults of one message."""
+
+LIES = (
+    "second contents",
+    "out of bounds",
+    "replayed greeting",
+    "foreign greeting",
+    "garbage",
+    "earlier message",
+    "silence",
+)
+"""What a member that lies does, with its keys."""
+
+HORIZON = 5.0
+"""Virtual seconds in which faults begin."""
+
+_KILLS = (
+    "kill",
+    "power cut",
+    "kill before commit",
+    "kill after commit",
+    "torn commit",
+    "torn commit",
+    "kill before publish",
+    "kill after publish",
+    "kill before name",
+    "lost name",
+)
+
+
+def draw(seed: int, shape: Shape, *, calm: bool = False) -> list[Fault]:
+    """What goes wrong in a run. Which kinds do at all is drawn first: a mixture hides rare ones.
+
+    Args:
+        seed: seed of the run.
+        shape: kind of run.
+        calm: whether nobody lies, no copy is put back and nobody is started twice.
+    """
+    rng = random.Random(f"faults {seed}")
+    found: list[Fault] = []
+    members = range(shape.members)
+
+    def member() -> int:
+        return rng.choice(members)
+
+    def down() -> float:
+        return round(rng.choice((0.05, 0.5, 3.0)) * rng.random(), 3)
+
+    if rng.random() < 0.8:
+        for _ in range(rng.randint(1, 6)):
+            kind, at = rng.choice(_KILLS), rng.uniform(0.0, HORIZON)
+            point = POINTS.get(kind)
+            if point is not None:
+                at = rng.randrange({"commit": 60, "publish": 10, "name": 30}[point])
+            found.append(Fault(kind, member(), at, down()))
+    if rng.random() < 0.7:
+        kinds = rng.sample(MESSAGES, rng.randint(1, len(MESSAGES)))
+        for _ in range(rng.choice((3, 10, 30))):
+            sender, receiver = _link(rng, shape)
+            kind = rng.choice(kinds)
+            found.append(Fault(kind, sender, rng.randrange(40), value=receiver))
+    if rng.random() < 0.4:
+        for _ in range(rng.randint(1, 3)):
+            side = tuple(sorted(rng.sample(members, rng.randint(1, shape.members - 1))))
+            lasts = rng.choice((0.5, 5.0, 1.5 * shape.patience)) * rng.random()
+            at, both = rng.uniform(0.0, HORIZON), float(rng.random() < 0.6)
+            found.append(Fault("cut", side[0], at, lasts, both, side))
+    if rng.random() < 0.2:
+        for _ in range(rng.randint(1, 2)):
+            found.append(
+                Fault("full disk", member(), rng.randrange(60), value=rng.choice((1, 2, 8)))
+            )
+    if rng.random() < 0.2:
+        for _ in range(rng.randint(1, 3)):
+            jump = rng.choice((-1, 1)) * 10.0 ** rng.uniform(0.0, 8.5)
+            found.append(Fault("clock", member(), rng.uniform(0.0, HORIZON), value=jump))
+    if rng.random() < 0.2:
+        for _ in range(rng.randint(1, 2)):
+            lasts = rng.choice((0.5, 5.0, 1.5 * shape.patience)) * rng.random()
+            found.append(Fault("stall", member(), rng.uniform(0.0, HORIZON), lasts))
+    if rng.random() < 0.15:
+        found.append(Fault("preempted", 0, 0.0, value=rng.choice((0.003, 0.01, 0.03))))
+    if calm:
+        return found
+    if rng.random() < 0.25:
+        what = rng.choice(("state", "runs", "machine"))
+        if what == "machine" and shape.silent == "skip":
+            what = "state"  # who may be left out is not asked for longer than patience
+        taken = rng.uniform(0.3, 0.8 * HORIZON)
+        put = taken + rng.uniform(0.05, 1.5)
+        found.append(Fault("copy", member(), taken, down(), put, (what,)))
+    if rng.random() < 0.1:
+        found.append(
+            Fault("twin", member(), rng.uniform(0.5, HORIZON), value=float(rng.random() < 0.5))
+        )
+    if rng.random() < 0.15:
+        count = rng.randint(1, 2)
+        liar, first = member(), rng.uniform(0.0, 2.0)
+        for lie in rng.sample(LIES, count):
+            victim = rng.choice([each for each in members if each != liar])
+            found.append(Fault("lie", liar, first, value=victim, more=(lie,)))
+    return found
+
+
+def _link(rng: random.Random, shape: Shape) -> tuple[int, int]:
+    """Two members that exchange messages."""
+    if shape.star:
+        link = [rng.randrange(shape.agents), shape.agents]
+        rng.shuffle(link)
+        return link[0], link[1]
+    one = rng.randrange(shape.agents)
+    return one, (one + rng.choice((-1, 1))) % shape.agents
+
+
+def ends(faults: Sequence[Fault]) -> float:
+    """The virtual time from which on no fault begins or lasts that is drawn for a time."""
+    timed = [
+        each.value + each.down if each.kind == "copy" else each.at + each.down
+        for each in faults
+        if each.kind not in POINTS and each.kind not in MESSAGES
+    ]
+    return max(timed, default=0.0)

@@ -7,6 +7,7 @@ takes the next event, which lets another thread run. Nothing else decides an ord
 from __future__ import annotations
 
 import heapq
+import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -36,8 +37,8 @@ class Thread:
             self._function()
         except Killed:
             pass
-        except BaseException as error:
-            self.process.failed(error)
+        except BaseException:
+            self._hub.errors.append(traceback.format_exc())
         finally:
             self.over = True
             if self in self.process.threads:
@@ -51,18 +52,19 @@ class Process:
 
     Attributes:
         member: number of the member.
+        twin: whether it was started although the member runs.
         start: how many processes of this member were started before, in this run.
         dead: whether it has ended.
         stalled: virtual time until which it is stopped.
         party: its `Session`, once it is connected.
     """
 
-    def __init__(self, member: int, start: int) -> None:
+    def __init__(self, member: int, start: int, *, twin: bool = False) -> None:
+        self.twin = twin
         self.member, self.start, self.dead, self.stalled = member, start, False, 0.0
         self.threads: list[Thread] = []
         self.party: Any = None
         self.draws: dict[str, int] = {}
-        self.errors: list[BaseException] = []
         self.connections: dict[str, list[Any]] = {}
         """What it has open, by path."""
         self.images: dict[Path, Any] = {}
@@ -71,10 +73,6 @@ class Process:
         """What is certain to be left of databases that did not wait for the disk."""
         self.cut = False
         """Whether it ends by a power cut."""
-
-    def failed(self, error: BaseException) -> None:
-        """Note what ended one of its threads."""
-        self.errors.append(error)
 
 
 class Hub:
@@ -93,6 +91,8 @@ class Hub:
         self.current: Thread | None = None
         self.chance, self._preempted, self._touched = chance, preempted, 0
         self.over = False
+        self.errors: list[str] = []
+        """What a thread ended with that no thread may end with."""
 
     def at(self, time: float, call: Callable[[], None]) -> None:
         """Call at a time, or at once if it has passed."""
@@ -155,7 +155,9 @@ class Hub:
                 continue
             thread.token += 1
             self.current = thread
-            thread.greenlet.throw(Killed) if thread.greenlet else None
+            if thread.greenlet:
+                thread.greenlet.parent = getcurrent()  # it comes back here
+                thread.greenlet.throw(Killed)
             thread.over = True
         self.current = own
         process.threads = [each for each in process.threads if each is own]

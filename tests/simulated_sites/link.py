@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tacit.deploy.messages.wire import MAGIC, digest_of
+from tests.simulated_sites.disk import committed
 from tests.simulated_sites.hub import Process
 from tests.simulated_sites.world import World, world
 
@@ -86,7 +88,7 @@ class Network:
 
     def push(self, process: Process, sender: int, key: str, data: bytes) -> None:
         """What a member sends to all that listen to it."""
-        self._at.note("left", process, key, digest(data))
+        self._leaves(process, key, data)
         for receiver in sorted(self.open):
             for each in self.open[receiver]:
                 if sender in each.neighbours:
@@ -106,8 +108,10 @@ class Network:
             data = asked.serve(key)
             if data is None:
                 return
-            hello = "/hello/" in key
-            self._at.note("greeted" if hello else "left", asked.process, key, digest(data))
+            if "/hello/" in key:
+                self._at.note("greeted", asked.process, key, digest(data))
+            else:
+                self._leaves(asked.process, key, data)
             said = self._said(asked.number, asker.number, key, data)
             if said is not None:
                 arrives = partial(self.arrive, asker, asked.number, key)
@@ -117,6 +121,13 @@ class Network:
             return
         self._at.hub.spawn(asked.process, answer)
 
+    def _leaves(self, process: Process, key: str, data: bytes) -> None:
+        """Note what leaves a member: it must be on its disk."""
+        told = digest_of(data).hex()[:16] if data.startswith(MAGIC) else ""
+        self._at.note("left", process, key, digest(data), told)
+        if "/word/" not in key and not committed(process, data):
+            self._at.note("not on disk", process, key)
+
     def _said(self, sender: int, receiver: int, key: str, data: bytes) -> bytes | None:
         liar = self.liars.get(sender)
         return data if liar is None else liar.said(receiver, key, data)
@@ -125,7 +136,8 @@ class Network:
         """Something arrives at a member, if it still listens."""
         if to.closed or to.process.dead:
             return
-        self._at.note("arrived", to.process, sender, key, digest(data))
+        told = digest_of(data).hex()[:16] if data.startswith(MAGIC) else digest(data)
+        self._at.note("arrived", to.process, sender, key, told)
         self._at.hub.spawn(to.process, partial(to.accept, sender, key, data))
 
 

@@ -16,10 +16,12 @@ from typing import Any
 
 from tacit.deploy.member import process as site
 from tacit.errors import TacitError
-from tests.simulated_sites import cast, files
+from tests.simulated_sites import cast, files, owner
+from tests.simulated_sites.byzantine import Liar
 from tests.simulated_sites.disk import bury
 from tests.simulated_sites.faults import MESSAGES, POINTS, Fault
 from tests.simulated_sites.hub import Process
+from tests.simulated_sites.left import Left, found
 from tests.simulated_sites.link import Network
 from tests.simulated_sites.signing import Signer
 from tests.simulated_sites.world import World, enter, leave
@@ -30,6 +32,13 @@ LIMIT = 900.0
 AGAIN = 5.0
 """Virtual seconds until an owner starts a member again that has ended with an error."""
 
+MOST_STARTS = 40
+"""Starts of one member after which a run stands still."""
+
+_PATIENCE = {"cannot be written": 12, "full": 12}
+_TRIES = 3
+"""Errors in a row after which an owner gives up, by a word in them."""
+
 
 @dataclass
 class Ran:
@@ -38,63 +47,70 @@ class Ran:
     Attributes:
         seed: its seed.
         shape: kind of run.
-        faults: what went wrong.
+        faults: what was to go wrong.
+        equal: whether its models are to be those of a run without faults.
         history: what happened: time, kind, member, number of its start, and more.
-        ended: by member, how it ended: "finished", an error, or nothing yet.
+        ended: by member, how it ended: "finished", or an error.
         models: by member, the digest of its model.
-        counts: faults that happened, starts, messages.
+        left: by member, what it has on its disk at the end.
+        counts: what happened how often: faults, starts, messages.
         seconds: virtual seconds.
+        traceback: of an error that no member may end with.
     """
 
     seed: int
     shape: cast.Shape
     faults: Sequence[Fault]
+    equal: bool = False
     history: list[tuple[Any, ...]] = field(default_factory=list)
     ended: dict[int, str] = field(default_factory=dict)
     models: dict[int, str] = field(default_factory=dict)
-    ledgers: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    left: dict[int, Left] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     traceback: str = ""
 
     def digest(self) -> str:
         """A digest of everything that happened."""
-        return hashlib.sha256(
-            repr((self.history, sorted(self.models.items()))).encode()
-        ).hexdigest()
+        told = repr((self.history, sorted(self.models.items()), sorted(self.ended.items())))
+        return hashlib.sha256(told.encode()).hexdigest()
 
 
 class Run:
-    """Starts members, and starts them again."""
+    """Starts members, and starts them again.
 
-    def __init__(
-        self, seed: int, shape: cast.Shape, faults: Sequence[Fault], folder: Path, *, equal: bool
-    ) -> None:
-        preempted = next((each.value for each in faults if each.kind == "preempted"), 0.0)
-        self.at = at = World(seed, folder, preempted)
-        at.equal_noise, at.ended = equal, self._killed
+    Args:
+        ran: what becomes of the run.
+        folder: folder of all files.
+    """
+
+    def __init__(self, ran: Ran, folder: Path) -> None:
+        self.ran, self.shape = ran, ran.shape
+        preempted = next((each.value for each in ran.faults if each.kind == "preempted"), 0.0)
+        self.at = at = World(ran.seed, folder, preempted)
+        at.history, at.equal_noise, at.ended = ran.history, ran.equal, self._killed
         at.network = Network(at)
-        self.ran = Ran(seed, shape, faults, at.history)
-        self.shape, self.faults = shape, faults
         self.starts: Counter[int] = Counter()
         self.running: dict[int, Process] = {}
-        self.manifest = at.manifest = manifest_of(shape)
-        at.keys = {
-            self.folder(i) / "keys": keys_of(shape, i, self.folder(i)) for i in range(shape.members)
-        }
-        for member in range(shape.members):
-            folder = self.folder(member)
-            (folder / "state").mkdir(parents=True, mode=0o700)
-            (folder / "keys").mkdir(mode=0o700)
-            if shape.masks and member < shape.agents:
-                cast.put_mask_key(folder / "keys", self.manifest.run, member)
+        self.errors: dict[int, list[str]] = {}
+        self.newest: dict[int, tuple[str, Path, int]] = {}
+        self.at.manifest = manifest_of(self.shape)
+        for member in range(self.shape.members):
+            own = self.folder(member)
+            (own / "state").mkdir(parents=True, mode=0o700)
+            (own / "keys").mkdir(mode=0o700)
+            at.keys[own / "keys"] = keys_of(self.shape, member, own)
+            if self.shape.masks and member < self.shape.agents:
+                cast.put_mask_key(own / "keys", at.manifest.run, member)
 
     def folder(self, member: int) -> Path:
+        """A member's folder."""
         return self.at.folder / f"m{member}"
 
-    def go(self) -> Ran:
+    def go(self) -> None:
+        """Run to the end."""
         at = self.at
-        for fault in self.faults:
+        for fault in self.ran.faults:
             self._plan(fault)
         for member in range(self.shape.members):
             at.hub.at(at.chance.share("start", member), partial(self.start, member))
@@ -107,10 +123,16 @@ class Run:
         finally:
             leave()
         self.ran.seconds = at.hub.now
+        self.ran.traceback = self.ran.traceback or "".join(at.hub.errors[:1])
         self.ran.counts.update(at.network.counts)
         self.ran.counts["starts"] = sum(self.starts.values())
-        self.ran.counts.update(f"fault: {each[4]}" for each in at.history if each[1] == "killed")
-        return self.ran
+        self.ran.counts.update(
+            each[4]
+            for each in at.history
+            if each[1] in ("killed", "fault", "full", "rolled back") and each[4:]
+        )
+        for member in range(self.shape.members):
+            self.ran.left[member] = found(self.folder(member), at.manifest.run)
 
     def _plan(self, fault: Fault) -> None:
         at = self.at
@@ -123,15 +145,8 @@ class Run:
 
     def _happen(self, fault: Fault) -> None:
         at, process = self.at, self.running.get(fault.member)
-        if fault.kind == "kill" and process is not None:
-            at.note("killed", process, fault.kind)
-            at.hub.kill(process)
-            self._killed(process, fault)
-        elif fault.kind == "power cut" and process is not None:
-            at.note("killed", process, fault.kind)
-            process.cut = True
-            at.hub.kill(process)
-            self._killed(process, fault)
+        if fault.kind in ("kill", "power cut"):
+            self._kill(process, fault)
         elif fault.kind == "cut":
             for one in fault.more:
                 for other in range(self.shape.members):
@@ -142,9 +157,51 @@ class Run:
         elif fault.kind == "clock":
             at.jumped[fault.member] += fault.value
             at.note("fault", None, "clock", fault.member)
+        elif fault.kind == "copy":
+            aside = at.folder / f"copy-{fault.member}-{len(at.history)}"
+            if owner.copy(self.folder(fault.member), str(fault.more[0]), aside):
+                at.hub.at(fault.value, partial(self._put_back, fault, aside))
+        elif fault.kind == "twin":
+            if (self.folder(fault.member) / "state" / "bound.json").exists():
+                twin = Process(fault.member, self.starts[fault.member], twin=True)
+                self.starts[fault.member] += 1
+                at.note("fault", twin, "twin")
+                self._spawn(twin, "twin" if fault.value else "state")
+        elif fault.kind == "lie":
+            liar = at.network.liars.get(fault.member)
+            if liar is None:
+                liar = Liar(at, fault.member, signer(fault.member), at.manifest.run)
+                at.network.liars[fault.member] = liar
+            liar.lies[str(fault.more[0])] = int(fault.value)
+            at.note("fault", None, "lie", fault.member, *fault.more)
         elif fault.kind == "stall" and process is not None:
             process.stalled = at.hub.now + fault.down
             at.note("fault", process, "stall")
+
+    def _kill(self, process: Process | None, fault: Fault) -> None:
+        if process is None or process.dead:
+            return
+        self.at.note("killed", process, fault.kind)
+        process.cut = fault.kind == "power cut"
+        self.at.hub.kill(process)
+        self._killed(process, fault)
+
+    def _put_back(self, fault: Fault, source: Path) -> None:
+        """Put an older copy in the place of what a member has, and keep the newest."""
+        at, member, what = self.at, fault.member, str(fault.more[0])
+        process = self.running.get(member)
+        if process is not None and not process.dead:
+            at.note("killed", process, "copy")
+            at.hub.kill(process)
+        if process is not None:
+            self._buried(process)
+        newest = at.folder / f"newest-{member}-{len(at.history)}"
+        owner.copy(self.folder(member), what, newest)
+        owner.put(self.folder(member), what, source)
+        at.note("rolled back", None, "copy", member, what)
+        self.newest[member] = what, newest, len(at.history)
+        self.ran.ended.pop(member, None)
+        at.hub.at(at.hub.now + max(fault.down, 0.01), partial(self.start, member))
 
     def start(self, member: int) -> None:
         """Start a member, unless it runs."""
@@ -152,16 +209,22 @@ class Run:
             return
         process = Process(member, self.starts[member])
         self.starts[member] += 1
+        if self.starts[member] > MOST_STARTS:
+            self.at.hub.over = True
+            return
         self.running[member] = process
         self.at.note("started", process)
-        self.at.hub.spawn(process, partial(self._member, process))
+        self._spawn(process, "state")
 
-    def _member(self, process: Process) -> None:
+    def _spawn(self, process: Process, state: str) -> None:
+        self.at.hub.spawn(process, partial(self._member, process, state))
+
+    def _member(self, process: Process, state: str) -> None:
         member, folder = process.member, self.folder(process.member)
         options = site.Options(
             manifest=folder / "manifest.toml",
             keys=folder / "keys",
-            state=folder / "state",
+            state=folder / state,
             data=None if member == self.shape.agents else folder / "records.csv",
         )
         told = "finished"
@@ -176,45 +239,73 @@ class Run:
             told = f"traceback: {type(error).__name__}: {error}"
             self.ran.traceback = traceback.format_exc()
         self.at.note("ended", process, told[:160])
-        self.ran.ended[member] = told
-        for each in process.threads:
-            each.token += 1
         process.dead = True
         bury(self.at, process)
+        if process.twin:
+            return
+        self.ran.ended[member] = told
         self.running.pop(member, None)
-        self._decide(member, told)
+        self.at.hub.at(self.at.hub.now, partial(self._decide, member, told))
 
     def _decide(self, member: int, told: str) -> None:
-        at = self.at
-        if told != "finished":
-            at.hub.at(at.hub.now + AGAIN, partial(self.start, member))
-        missing = [i for i in range(self.shape.members) if self.ran.ended.get(i) != "finished"]
-        if not missing:
-            at.hub.over = True
+        """What the owner does with a member that has ended."""
+        at, errors = self.at, self.errors.setdefault(member, [])
+        if told == "finished":
+            errors.clear()
+            if all(self.ran.ended.get(i) == "finished" for i in range(self.shape.members)):
+                at.hub.over = True
             return
+        again = partial(self.start, member)
         if told.startswith("PeerTimeout"):
+            errors.clear()
             for other in range(self.shape.members):
+                # who has finished serves once more
                 at.hub.at(at.hub.now + AGAIN, partial(self.start, other))
+            return
+        errors.append(told)
+        if member in self.newest:
+            what, newest, since = self.newest.pop(member)
+            sent = [each[4:6] for each in at.history if each[1:3] == ("left", member)]
+            later = [each[4:6] for each in at.history[since:] if each[1:3] == ("left", member)]
+            if set(later) <= set(sent[: len(sent) - len(later)]):
+                owner.put(self.folder(member), what, newest)
+                at.note("newest back", None, member, what)
+                errors.clear()
+        tries = next((most for word, most in _PATIENCE.items() if word in told), _TRIES)
+        if len(errors) < tries:
+            at.hub.at(at.hub.now + AGAIN, again)
+            return
+        at.note("given up", None, member)
+
+        def over() -> None:
+            at.hub.over = True
+
+        at.hub.at(at.hub.now + 1.2 * self.shape.patience, over)
 
     def _killed(self, process: Process, fault: Fault) -> None:
         at = self.at
-        at.hub.at(at.hub.now + max(fault.down, 0.01), partial(self._again, process))
+        at.hub.at(at.hub.now, partial(self._buried, process))
+        if not process.twin:
+            again = partial(self.start, process.member)
+            at.hub.at(at.hub.now + max(fault.down, 0.01), again)
 
-    def _again(self, process: Process) -> None:
+    def _buried(self, process: Process) -> None:
+        """What is left of a killed process is what its disk holds."""
         bury(self.at, process)
         if process.cut:
             files.lose(self.at, process)
-        self.running.pop(process.member, None)
-        self.ran.ended.pop(process.member, None)
-        self.start(process.member)
+            process.cut = False
+        if self.running.get(process.member) is process:
+            del self.running[process.member]
+            self.ran.ended.pop(process.member, None)
 
 
 def keys_of(shape: cast.Shape, member: int, folder: Path) -> Any:
     """A member's keys; a client of a coordinator has no address."""
-    found = replace(cast.keys(member, folder / "keys"), identity=signer(member))
+    own = replace(cast.keys(member, folder / "keys"), identity=signer(member))
     if shape.star and member < shape.agents:
-        return replace(found, card=replace(found.card, address=""))
-    return found
+        return replace(own, card=replace(own.card, address=""))
+    return own
 
 
 @functools.cache
@@ -234,7 +325,7 @@ def manifest_of(shape: cast.Shape) -> Any:
     return _manifests[shape]
 
 
-def _base() -> str | None:
+def _memory() -> str | None:
     """A folder in memory, if there is one."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
@@ -250,8 +341,10 @@ def simulate(
         faults: what goes wrong.
         equal: whether noise is a function of the round, so that models can be compared.
     """
-    folder = Path(tempfile.mkdtemp(prefix="tacit-simulated-", dir=_base()))
+    ran = Ran(seed, shape, faults, equal)
+    folder = Path(tempfile.mkdtemp(prefix="tacit-simulated-", dir=_memory()))
     try:
-        return Run(seed, shape, faults, folder, equal=equal).go()
+        Run(ran, folder).go()
     finally:
         shutil.rmtree(folder)
+    return ran

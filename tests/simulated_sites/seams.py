@@ -32,6 +32,7 @@ from tests.simulated_sites import cast, files, threads
 from tests.simulated_sites.desk import answer, desk
 from tests.simulated_sites.disk import SQLITE
 from tests.simulated_sites.link import Transport
+from tests.simulated_sites.observed import observers
 from tests.simulated_sites.signing import public_key
 from tests.simulated_sites.world import simulating, world
 
@@ -168,6 +169,8 @@ def replaced() -> Generator[None, None, None]:
         put(declaring, "jax", SimpleNamespace(random=random))
         log = logging.getLogger("tacit.site")
         put(log, "disabled", True)
+        for where, name, value in observers():
+            put(where, name, value)
         stack.enter_context(files.replaced())
         stack.enter_context(jax.enable_x64(True))
         yield
