@@ -89,57 +89,66 @@ def draw(seed: int, shape: Shape, *, calm: bool = False) -> list[Fault]:
     def member() -> int:
         return rng.choice(members)
 
+    def time() -> float:
+        """Mostly while the run is at work."""
+        return rng.uniform(0.3, 1.8) if rng.random() < 0.7 else rng.uniform(0.0, HORIZON)
+
     def down() -> float:
         return round(rng.choice((0.05, 0.5, 3.0)) * rng.random(), 3)
 
     if rng.random() < 0.8:
         for _ in range(rng.randint(1, 6)):
-            kind, at = rng.choice(_KILLS), rng.uniform(0.0, HORIZON)
+            kind, at = rng.choice(_KILLS), time()
             point = POINTS.get(kind)
             if point is not None:
-                at = rng.randrange({"commit": 60, "publish": 10, "name": 30}[point])
+                most = {"commit": (16, 32, 64), "publish": (4, 8), "name": (12, 24)}[point]
+                at = rng.randrange(rng.choice(most))
             found.append(Fault(kind, member(), at, down()))
     if rng.random() < 0.7:
         kinds = rng.sample(MESSAGES, rng.randint(1, len(MESSAGES)))
         for _ in range(rng.choice((3, 10, 30))):
             sender, receiver = _link(rng, shape)
             kind = rng.choice(kinds)
-            found.append(Fault(kind, sender, rng.randrange(40), value=receiver))
+            found.append(
+                Fault(kind, sender, rng.randrange(rng.choice((6, 12, 40))), value=receiver)
+            )
     if rng.random() < 0.4:
         for _ in range(rng.randint(1, 3)):
             side = tuple(sorted(rng.sample(members, rng.randint(1, shape.members - 1))))
             lasts = rng.choice((0.5, 5.0, 1.5 * shape.patience)) * rng.random()
-            at, both = rng.uniform(0.0, HORIZON), float(rng.random() < 0.6)
+            at, both = time(), float(rng.random() < 0.6)
             found.append(Fault("cut", side[0], at, lasts, both, side))
     if rng.random() < 0.2:
         for _ in range(rng.randint(1, 2)):
             found.append(
-                Fault("full disk", member(), rng.randrange(60), value=rng.choice((1, 2, 8)))
+                Fault("full disk", member(), rng.randrange(40), value=rng.choice((1, 2, 8)))
             )
     if rng.random() < 0.2:
         for _ in range(rng.randint(1, 3)):
             jump = rng.choice((-1, 1)) * 10.0 ** rng.uniform(0.0, 8.5)
-            found.append(Fault("clock", member(), rng.uniform(0.0, HORIZON), value=jump))
+            found.append(Fault("clock", member(), time(), value=jump))
     if rng.random() < 0.2:
         for _ in range(rng.randint(1, 2)):
             lasts = rng.choice((0.5, 5.0, 1.5 * shape.patience)) * rng.random()
-            found.append(Fault("stall", member(), rng.uniform(0.0, HORIZON), lasts))
+            found.append(Fault("stall", member(), time(), lasts))
     if rng.random() < 0.15:
         found.append(Fault("preempted", 0, 0.0, value=rng.choice((0.003, 0.01, 0.03))))
     if calm:
         return found
-    if rng.random() < 0.25:
-        what = rng.choice(("state", "runs", "machine"))
+    if rng.random() < 0.3:
+        what = rng.choice(("state", "runs", "empty", "machine", "machine"))
         if what == "machine" and shape.silent == "skip":
             what = "state"  # who may be left out is not asked for longer than patience
-        taken = rng.uniform(0.3, 0.8 * HORIZON)
-        put = taken + rng.uniform(0.05, 1.5)
-        found.append(Fault("copy", member(), taken, down(), put, (what,)))
+        taken = rng.uniform(0.6, 1.6)
+        put = taken + rng.choice((0.1, 0.8)) * rng.random() + 0.01
+        whose = member()
+        found.append(Fault("copy", whose, taken, down(), put, (what,)))
+        if rng.random() < 0.5:  # and somebody who may know better is killed
+            other = rng.choice([each for each in members if each != whose])
+            found.append(Fault("kill", other, put + 0.1 * rng.uniform(-1, 1), 0.1))
     if rng.random() < 0.1:
-        found.append(
-            Fault("twin", member(), rng.uniform(0.5, HORIZON), value=float(rng.random() < 0.5))
-        )
-    if rng.random() < 0.15:
+        found.append(Fault("twin", member(), time(), value=float(rng.random() < 0.5)))
+    if rng.random() < 0.2:
         count = rng.randint(1, 2)
         liar, first = member(), rng.uniform(0.0, 2.0)
         for lie in rng.sample(LIES, count):

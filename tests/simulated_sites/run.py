@@ -263,7 +263,8 @@ class Run:
                 at.hub.at(at.hub.now + AGAIN, partial(self.start, other))
             return
         errors.append(told)
-        if member in self.newest:
+        tries = next((most for word, most in _PATIENCE.items() if word in told), _TRIES)
+        if member in self.newest and tries == _TRIES:
             what, newest, since = self.newest.pop(member)
             sent = [each[4:6] for each in at.history if each[1:3] == ("left", member)]
             later = [each[4:6] for each in at.history[since:] if each[1:3] == ("left", member)]
@@ -271,7 +272,6 @@ class Run:
                 owner.put(self.folder(member), what, newest)
                 at.note("newest back", None, member, what)
                 errors.clear()
-        tries = next((most for word, most in _PATIENCE.items() if word in told), _TRIES)
         if len(errors) < tries:
             at.hub.at(at.hub.now + AGAIN, again)
             return

@@ -8,6 +8,7 @@ from typing import Any
 
 from tacit.deploy.agreement.declared import declared
 from tests.simulated_sites import cast
+from tests.simulated_sites.faults import MESSAGES
 from tests.simulated_sites.run import Ran, manifest_of, simulate
 
 _releasing: dict[cast.Shape, set[int]] = {}
@@ -35,6 +36,13 @@ def releasing(shape: cast.Shape) -> set[int]:
             index for index, phase in enumerate(run.contract.phases) if phase.release is not None
         }
     return _releasing[shape]
+
+
+def models(shape: cast.Shape) -> dict[int, str]:
+    """Digests of the members' models in a run without faults, where noise is the same."""
+    if shape not in _models:
+        _models[shape] = simulate(0, shape, equal=True).models
+    return _models[shape]
 
 
 def one_answer(ran: Ran) -> list[str]:
@@ -122,6 +130,35 @@ def _forged(ran: Ran, contents: str) -> bool:
     return any(each[1] == "forged" and each[4] == contents for each in ran.history)
 
 
+def nothing_invented(ran: Ran) -> list[str]:
+    """What is used has left its sender, or was made with the sender's key."""
+    made = {(each[2], each[6]) for each in _of(ran, "left")}
+    forged = {each[4] for each in _of(ran, "forged")}
+    return [
+        f"m{each[2]} at {each[0]}: uses what m{each[4]} never sent at {each[5]}"
+        for each in _of(ran, "used")
+        if (each[4], each[6]) not in made and each[6] not in forged
+    ]
+
+
+def heard_first(ran: Ran) -> list[str]:
+    """When a member sends something, all that it used before is on its disk."""
+    wrong = []
+    open_: dict[tuple[int, int], set[str]] = defaultdict(set)
+    stored: dict[int, set[str]] = defaultdict(set)
+    for each in ran.history:
+        if each[1] == "used":
+            open_[each[2], each[3]].add(each[6])
+        elif each[1] == "stored":
+            stored[each[2]].add(each[6])
+        elif each[1] == "commit" and each[4] == "ledger":
+            missing = open_[each[2], each[3]] - stored[each[2]]
+            if missing:
+                wrong.append(f"m{each[2]} at {each[0]}: releases after what it has not stored")
+                open_[each[2], each[3]].clear()
+    return wrong
+
+
 def window_kept(ran: Ran) -> list[str]:
     """Nobody holds more than a round of messages that came too early."""
     return [f"m{each[2]} at {each[0]}: holds {each[4:]} messages" for each in _of(ran, "overfull")]
@@ -135,10 +172,8 @@ def same_model(ran: Ran) -> list[str]:
     if shape.star and len({ran.models[i] for i in ran.models if i < shape.agents}) > 1:
         wrong.append("clients of one coordinator have different models")
     if ran.equal and shape.silent == "stop":
-        if shape not in _models:
-            _models[shape] = simulate(0, shape, equal=True).models
         for member, model in ran.models.items():
-            if model != _models[shape][member]:
+            if model != models(shape)[member]:
                 wrong.append(f"m{member} has another model than without faults")
     return wrong
 
@@ -199,6 +234,17 @@ def all_end(ran: Ran) -> list[str]:
     return [f"after {ran.seconds:.0f} seconds: {told}"]
 
 
+def no_needless_timeout(ran: Ran) -> list[str]:
+    """Lost and late messages alone make nobody give up."""
+    if any(each.kind not in (*MESSAGES, "clock", "preempted") for each in ran.faults):
+        return []
+    return [
+        f"m{each[2]} at {each[0]}: {each[4][:80]}"
+        for each in _of(ran, "ended")
+        if each[4].startswith("PeerTimeout")
+    ]
+
+
 def no_traceback(ran: Ran) -> list[str]:
     """A member ends with a model or with an error of tacit."""
     return [ran.traceback] if ran.traceback else []
@@ -219,12 +265,15 @@ WATCHERS: tuple[Callable[[Ran], list[str]], ...] = (
     committed_first,
     charged_once,
     one_content,
+    nothing_invented,
+    heard_first,
     window_kept,
     same_model,
     absences_kept,
     one_mask,
     mask_keys_gone,
     all_end,
+    no_needless_timeout,
     no_traceback,
     greetings_fresh,
 )

@@ -266,6 +266,9 @@ class Neighbours:
         self._progress.waiting_for = ()
         self._welcome(at.round)
         if self.cards and len(self.mailbox.left_out()) == len(self.cards):
+            if self.mailbox.finished.keys() >= self.cards.keys():
+                # they needed nothing more of this member, and keep no messages for it
+                raise BehindError(self._schedule.length)
             raise PeerTimeout(
                 f"every neighbour is silent in round {at.round + 1} of {self._schedule.rounds}, "
                 f"so the run cannot continue. {GO_ON}"
