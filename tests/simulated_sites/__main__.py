@@ -23,8 +23,8 @@ NIGHT = 8 * 3600.0
 
 def _print(tally: Tally, wall: float, workers: int) -> None:
     print(f"{'seeds':28}{tally.seeds:>12,}")
-    for name, kinds in COLUMNS.items():
-        print(f"{name:28}{sum(tally.counts[each] for each in kinds):>12,}")
+    for name in COLUMNS:
+        print(f"{name:28}{tally.column(name):>12,}")
     print(f"{'faults, as the sum':28}{tally.faults:>12,}")
     print(f"{'messages cut by partitions':28}{tally.counts['cut']:>12,}")
     print(f"{'starts of members':28}{tally.counts['starts']:>12,}")

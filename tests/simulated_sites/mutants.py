@@ -241,6 +241,12 @@ MUTANTS = (
         Change(process, "run", "binding.bind(digest_of(keys, prepared))", "pass"),
     ),
     _mutant(
+        "a state that was marked is recorded only when a message is made",
+        "a second kill before that leaves a state that is refused for ever",
+        "all_end",
+        Change(Binding, "bind", "elif self._known is None:", "elif False:"),
+    ),
+    _mutant(
         "commits that do not wait for the disk",
         "a power cut takes what has left",
         _ANY,
@@ -362,9 +368,7 @@ MUTANTS = (
         "who has finished is waited for",
         "who was away in the last rounds never ends",
         "all_end",
-        Change(
-            Neighbours, "wait", "if self.mailbox.finished.keys() >= self.cards.keys():", "if False:"
-        ),
+        Change(Neighbours, "wait", "if may_skip and not self.unfinished():", "if False:"),
         shape="ring, skip",
     ),
     _mutant(

@@ -75,10 +75,14 @@ class Tally:
         self.broken |= other.broken
         self.spent += other.spent
 
+    def column(self, name: str) -> int:
+        """How often the faults of a column happened."""
+        return sum(self.counts[each] for each in COLUMNS[name])
+
     @property
     def faults(self) -> int:
         """Number of faults; a partition is one, however many messages it cuts."""
-        return sum(self.counts[each] for kinds in COLUMNS.values() for each in kinds)
+        return sum(map(self.column, COLUMNS))
 
 
 def _some(seeds: Sequence[int]) -> Tally:

@@ -259,6 +259,9 @@ class Neighbours:
                 self._check_state(position)
             silent = [i for i in missing if waited > patience * (1 + self._waits(i, turn))]
             if silent:
+                if may_skip and not self.unfinished():
+                    # they have finished without this member, and keep no messages for it
+                    raise BehindError(self._schedule.length)
                 self._give_up(silent, turn, waited, may_skip=may_skip)
         if told_after > _TELL_AFTER:
             waited = time.monotonic() - started
@@ -266,9 +269,6 @@ class Neighbours:
         self._progress.waiting_for = ()
         self._welcome(at.round)
         if self.cards and len(self.mailbox.left_out()) == len(self.cards):
-            if self.mailbox.finished.keys() >= self.cards.keys():
-                # they needed nothing more of this member, and keep no messages for it
-                raise BehindError(self._schedule.length)
             raise PeerTimeout(
                 f"every neighbour is silent in round {at.round + 1} of {self._schedule.rounds}, "
                 f"so the run cannot continue. {GO_ON}"
