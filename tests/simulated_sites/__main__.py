@@ -77,10 +77,12 @@ def _replay(seed: int, *, verbose: bool) -> int:
 
 def _mutants(first: int, after: int) -> int:
     missed = 0
-    for mutant in mutants.MUTANTS:
-        seed, names = caught((mutant,), first, after)
+    alone = [(each,) for each in mutants.MUTANTS]
+    for each in [*alone, *(tuple(map(mutants.named, pair)) for pair in mutants.PAIRS)]:
+        seed, names = caught(each, first, after)
         missed += seed is None
-        print(f"{mutant.name:58}{'-' if seed is None else seed:>8}  {', '.join(names)}", flush=True)
+        told = " + ".join(mutant.name for mutant in each)
+        print(f"{'-' if seed is None else seed:>6}  {told}: {', '.join(names)}", flush=True)
     return min(missed, 1)
 
 

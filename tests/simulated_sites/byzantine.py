@@ -27,10 +27,11 @@ class Liar:
         self._greeting: dict[int, bytes] = {}
         self._earlier: dict[str, bytes] = {}
 
-    def said(self, receiver: int, key: str, data: bytes) -> bytes | None:
-        """What it says in the place of this."""
+    def said(self, receiver: int, key: str, data: bytes) -> list[bytes]:
+        """What it says in the place of this; after a second content the first, too."""
         if "/hello/" in key:
-            return self._greeted(receiver, data)
+            greeted = self._greeted(receiver, data)
+            return [] if greeted is None else [greeted]
         told: bytes | None = data
         for lie, victim in self.lies.items():
             if lie == "silence" and receiver == victim:
@@ -44,7 +45,8 @@ class Liar:
         self._earlier.setdefault(key, data)
         if told is not data:
             self._at.note("lied", None, self._number, receiver, key)
-        return told
+        both = told is not data and "second contents" in self.lies
+        return [each for each in ([told, data] if both else [told]) if each is not None]
 
     def _often(self, key: str, receiver: int) -> bool:
         return self._at.chance.share("lie", key, receiver) < 0.3

@@ -36,20 +36,22 @@ class Left:
     evidence: bool = False
 
 
-def found(folder: Path, run: bytes) -> Left:
+def found(folder: Path, run: bytes, *, thorough: bool) -> Left:
     """Read a member's folder.
 
     Args:
         folder: folder of the member.
         run: id of the run.
+        thorough: whether to check the ledger as `tacit ledger verify` does.
     """
     left, state = Left(), folder / "state"
     ledger = folder / "keys" / "runs" / run.hex() / "ledger"
     if ledger.exists():
         left.releases = [what["payload_hash"][:16] for what in _releases(ledger)]
-        sound = verify(ledger)
-        left.unsound = "" if sound.sound else str(sound)
-        left.over = any(each.spent > each.epsilon for each in read(ledger).balances)
+        if thorough:
+            sound = verify(ledger)
+            left.unsound = "" if sound.sound else str(sound)
+            left.over = any(each.spent > each.epsilon for each in read(ledger).balances)
     journal = state / "journal.db"
     if journal.exists():
         with closing(sqlite3.connect(journal)) as file:

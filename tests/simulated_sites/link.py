@@ -92,8 +92,7 @@ class Network:
         for receiver in sorted(self.open):
             for each in self.open[receiver]:
                 if sender in each.neighbours:
-                    said = self._said(sender, receiver, key, data)
-                    if said is not None:
+                    for said in self._said(sender, receiver, key, data):
                         self.carry(sender, receiver, partial(self.arrive, each, sender, key), said)
 
     def ask(self, asker: Transport, asked: int, key: str) -> None:
@@ -112,8 +111,7 @@ class Network:
                 self._at.note("greeted", asked.process, key, digest(data))
             else:
                 self._leaves(asked.process, key, data)
-            said = self._said(asked.number, asker.number, key, data)
-            if said is not None:
+            for said in self._said(asked.number, asker.number, key, data):
                 arrives = partial(self.arrive, asker, asked.number, key)
                 self.carry(asked.number, asker.number, arrives, said)
 
@@ -128,9 +126,9 @@ class Network:
         if "/word/" not in key and not committed(process, data):
             self._at.note("not on disk", process, key)
 
-    def _said(self, sender: int, receiver: int, key: str, data: bytes) -> bytes | None:
+    def _said(self, sender: int, receiver: int, key: str, data: bytes) -> list[bytes]:
         liar = self.liars.get(sender)
-        return data if liar is None else liar.said(receiver, key, data)
+        return [data] if liar is None else liar.said(receiver, key, data)
 
     def arrive(self, to: Transport, sender: int, key: str, data: bytes) -> None:
         """Something arrives at a member, if it still listens."""

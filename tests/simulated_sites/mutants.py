@@ -178,7 +178,7 @@ MUTANTS = (
         "neighbours not believed about what they have",
         "a machine that was put back answers again",
         "one_answer",
-        Change(Neighbours, "_check_state", "list(self._answers.items())", "list[Any]()"),
+        Change(Neighbours, "_check_state", "list(self._answers.items())", "list({}.items())"),
         shape="ring",
     ),
     _mutant(
@@ -384,3 +384,20 @@ MUTANTS = (
         ),
     ),
 )
+
+_GUARD = "neighbours not believed about what they have"
+PAIRS = (
+    (_GUARD, "an older state not refused by the binding"),
+    (_GUARD, "another folder of state accepted"),
+    (_GUARD, "not bound"),
+    ("begun again after a restart", "a ledger that does not compare what it is asked"),
+    ("a message made anew after a restart", "a ledger that does not compare what it is asked"),
+    ("heard not stored", "an older state not refused by the binding"),
+    ("no lock", "not bound"),
+)
+"""Mistakes planted together, where one line of defence stands behind the other."""
+
+
+def named(name: str) -> Mutant:
+    """A mistake by its name."""
+    return next(each for each in MUTANTS if each.name == name)

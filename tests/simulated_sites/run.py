@@ -131,8 +131,12 @@ class Run:
             for each in at.history
             if each[1] in ("killed", "fault", "full", "rolled back") and each[4:]
         )
+        hit = {each[2] for each in at.history if each[1] in ("killed", "full")}
+        hit |= {fault.member for fault in self.ran.faults if fault.kind in ("copy", "twin")}
         for member in range(self.shape.members):
-            self.ran.left[member] = found(self.folder(member), at.manifest.run)
+            thorough = member in hit or self.ran.seed % 8 == 0
+            own = self.folder(member)
+            self.ran.left[member] = found(own, at.manifest.run, thorough=thorough)
 
     def _plan(self, fault: Fault) -> None:
         at = self.at

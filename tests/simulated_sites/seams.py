@@ -8,6 +8,7 @@ tables) are computed once and kept, because a run starts its members many times.
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import logging
 import pkgutil
@@ -185,4 +186,8 @@ def replaced() -> Generator[None, None, None]:
             put(where, name, value)
         stack.enter_context(files.replaced())
         stack.enter_context(jax.enable_x64(True))
+        # what compilers hold is large, and need not be looked through again and again
+        gc.collect()
+        gc.freeze()
+        stack.callback(gc.unfreeze)
         yield

@@ -6,7 +6,7 @@ import pytest
 
 from tests.simulated_sites import mutants, seams, seeds, watchers
 from tests.simulated_sites.faults import draw
-from tests.simulated_sites.mutants import MUTANTS, Mutant, planted
+from tests.simulated_sites.mutants import MUTANTS, named, planted
 from tests.simulated_sites.planting import caught
 from tests.simulated_sites.shrink import shrunk
 from tests.simulated_sites.timeline import timeline
@@ -18,10 +18,6 @@ QUICK = (
     "commits that do not wait for the disk",
 )
 """Mistakes that one of the first ten seeds finds."""
-
-
-def _named(name: str) -> Mutant:
-    return next(each for each in MUTANTS if each.name == name)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +39,7 @@ def test_seeds_with_faults_break_nothing(first: int, after: int) -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_planted_mistake_is_found_at_once(name: str) -> None:
-    mutant = _named(name)
+    mutant = named(name)
     seed, found = caught((mutant,), 0, 12)
     assert seed is not None
     assert set(found) & set(mutant.watchers)
@@ -51,7 +47,7 @@ def test_a_planted_mistake_is_found_at_once(name: str) -> None:
 
 def test_a_failing_seed_shrinks_to_few_faults_and_tells_them_by_member() -> None:
     """A disk whose commits are lost with the power needs one power cut, and no other fault."""
-    mutant = _named("commits that do not wait for the disk")
+    mutant = named("commits that do not wait for the disk")
     seed, found = caught((mutant,), 0, 12)
     assert seed is not None
     shape = seeds.shape_of(seed)

@@ -104,30 +104,31 @@ def one_content(ran: Ran) -> list[str]:
     for time, _, member, _, sender, position, contents in _of(ran, "used"):
         if used.setdefault((member, sender, position), contents) != contents:
             wrong.append(f"m{member} at {time}: uses a second content of m{sender} at {position}")
-    if not lying:
-        return wrong
-    until: dict[tuple[int, int], float] = defaultdict(lambda: ran.seconds)
-    for time, _, member, start, *_ in _of(ran, "ended", "killed"):
-        until[member, start] = time
-    accepted: dict[tuple[int, str], str] = {}
-    others = {(each[5], each[6]) for each in _of(ran, "lied")}
-    for each in ran.history:
-        if each[1] == "accepted" and each[4] in lying:
-            accepted.setdefault((each[2], each[7]), each[6])
-        if each[1] == "arrived" and each[4] in lying and (each[2], each[5]) in others:
-            first = accepted.get((each[2], each[5]), each[6])
-            signed = any(fault.more == ("second contents",) for fault in ran.faults)
-            alive = until[each[2], each[3]] - each[0] > 0.5
-            forged = _forged(ran, each[6])
-            known = ran.left[each[2]].evidence
-            if first != each[6] and signed and alive and forged and not known:
-                wrong.append(f"m{each[2]} at {each[0]}: a second {each[5]} came, and is not kept")
+    if any(each.kind == "lie" and each.more == ("second contents",) for each in ran.faults):
+        wrong += _not_kept(ran, lying)
     return wrong
 
 
-def _forged(ran: Ran, contents: str) -> bool:
-    """Whether contents were made by a liar's key, rather than damaged or thrown together."""
-    return any(each[1] == "forged" and each[4] == contents for each in ran.history)
+def _not_kept(ran: Ran, lying: set[int]) -> list[str]:
+    """Second contents with a liar's signature that came to a member after the first, and went."""
+    if any(each.kind == "copy" for each in ran.faults):
+        return []  # what was kept may have been put back, too
+    signed = {each[4] for each in _of(ran, "forged")}
+    signed |= {each[6] for each in _of(ran, "left") if each[2] in lying}
+    until: dict[tuple[int, int], float] = defaultdict(lambda: ran.seconds)
+    for time, _, member, start, *_ in _of(ran, "ended", "killed"):
+        until[member, start] = time
+    wrong = []
+    accepted: dict[tuple[int, int, str], str] = {}
+    for each in ran.history:
+        if each[1] == "accepted" and each[4] in lying:
+            accepted.setdefault((each[2], each[3], each[7]), each[6])
+        if each[1] == "arrived" and each[4] in lying and each[6] in signed:
+            first = accepted.get((each[2], each[3], each[5]), each[6])
+            alive = until[each[2], each[3]] - each[0] > 0.5
+            if first != each[6] and alive and not ran.left[each[2]].evidence:
+                wrong.append(f"m{each[2]} at {each[0]}: a second {each[5]} came, and is not kept")
+    return wrong
 
 
 def nothing_invented(ran: Ran) -> list[str]:
