@@ -78,6 +78,7 @@ class Connection(sqlite3.Connection):
             at.die(process, fault)
         if fault is not None and kind == "full disk":
             at.full[process.member] = int(fault.value)
+            at.note("fault", process, "full disk")
             at.note("full", process)
             self._give_up()
         before = image(self.path) if kind == "torn commit" else None

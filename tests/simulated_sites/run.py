@@ -35,7 +35,7 @@ AGAIN = 5.0
 MOST_STARTS = 40
 """Starts of one member after which a run stands still."""
 
-_PATIENCE = {"cannot be written": 12, "full": 12}
+_PATIENCE = {"cannot be written": 20, "full": 20}
 _TRIES = 3
 """Errors in a row after which an owner gives up, by a word in them."""
 
@@ -116,7 +116,8 @@ class Run:
             at.hub.at(at.chance.share("start", member), partial(self.start, member))
         enter(at)
         try:
-            at.hub.run(LIMIT)
+            lying = any(fault.kind == "lie" for fault in self.ran.faults)
+            at.hub.run(4 * self.shape.patience if lying else LIMIT)
             for process in list(self.running.values()):
                 at.hub.kill(process)
                 bury(at, process)

@@ -32,7 +32,7 @@ COLUMNS = {
     "stalls": ("stall",),
     "put back": ("copy",),
     "twins": ("twin",),
-    "lies": ("lies",),
+    "members that lie": ("lie",),
 }
 """Faults that happened, in the columns of a table."""
 
@@ -96,8 +96,6 @@ def _some(seeds: Sequence[int]) -> Tally:
             tally.counts["partition"] += sum(
                 1 for each in ran.history if each[1] == "fault" and each[4] == "cut"
             )
-            tally.counts["full disk"] += sum(1 for each in ran.history if each[1] == "full")
-            tally.counts["lies"] += sum(1 for each in ran.history if each[1] == "lied")
             found = watchers.broken(ran)
             if found:
                 tally.broken[seed] = found

@@ -26,10 +26,21 @@ OUTSIDE = ("gate", "transport", "doctor", "rehearse", "parts", "archive")
 
 FOUND = {
     "who comes back when the others have finished": (
+        29,
         cast.RING_SKIP,
         (Fault("kill after publish", 0, 2, 60.0),),
     ),
+    "who begins when the others have finished": (
+        1132,
+        cast.RING_SKIP,
+        (
+            Fault("torn commit", 1, 32, 2.211),
+            Fault("full disk", 1, 13, value=8),
+            Fault("full disk", 0, 33, value=2),
+        ),
+    ),
     "a state that was marked, and killed again": (
+        29,
         cast.RING_SKIP,
         (Fault("torn commit", 0, 9, 0.1), Fault("full disk", 0, 5, value=2)),
     ),
@@ -66,8 +77,7 @@ def test_a_run_without_faults_ends_and_repeats_to_the_last_byte(
 
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_found_stays_mended(simulated: None, name: str) -> None:
-    shape, faults = FOUND[name]
-    ran = run.simulate(29, shape, faults)
+    ran = run.simulate(*FOUND[name])
     assert watchers.broken(ran) == {}
     assert set(ran.ended.values()) == {"finished"}
 
