@@ -13,7 +13,7 @@ from tests.simulated_sites.timeline import timeline
 
 QUICK = (
     "published before it is stored",
-    "charged in one transaction, stored in another",
+    "the key for masks kept",
     "used before it is stored",
     "commits that do not wait for the disk",
 )
