@@ -97,6 +97,7 @@ MASKS = Shape(
     agents=4,
     rounds=3,
     silent="skip",
+    patience=5.0,
     masks="masks = { coalition = 1, min_cohort = 3, spare = 6 }",
 )
 SHAPES = (RING, RING_SKIP, STAR, MASKS)

@@ -14,13 +14,13 @@ from typing import Any
 from unittest.mock import patch
 
 from tacit.deploy.agreement.binding import Binding
-from tacit.deploy.member import process
+from tacit.deploy.member import peers, process, sending
 from tacit.deploy.member.ending import Ending
 from tacit.deploy.member.peers import Neighbours
 from tacit.deploy.member.sending import Sender
 from tacit.deploy.member.session import Session
 from tacit.deploy.member.sum_session import SumSession
-from tacit.deploy.messages import handshake, wire
+from tacit.deploy.messages import handshake, mailbox, wire
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.journal import Journal
 from tacit.deploy.messages.mailbox import Mailbox
@@ -214,6 +214,7 @@ MUTANTS = (
             "read_hello",
             'if (said["asker"], said["nonce"]) != (question.asker, question.nonce):',
             "if False:",
+            also=(peers,),
         ),
     ),
     _mutant(
@@ -299,14 +300,14 @@ MUTANTS = (
         shape="ring, skip",
     ),
     _mutant(
-        "a mask without its slot",
+        "a mask without its slot, cohort and announcement",
         "two tries of one sum have one mask",
         "one_mask",
         Change(
             SumSession,
             "_reply",
             "label = mask_label(self._terms.run, at.round, at.phase, slot, cohort, self._asked)",
-            "label = mask_label(self._terms.run, at.round, at.phase, 0, cohort, b'')",
+            "label = mask_label(self._terms.run, at.round, at.phase, 0, [], b'')",
         ),
         shape="masks",
     ),
@@ -351,12 +352,13 @@ MUTANTS = (
             "decode",
             "key.verify(signature, _signed(data[: _HEAD.size], digest))",
             "pass",
+            also=(mailbox, sending),
         ),
     ),
     _mutant(
         "errors of the disk ignored",
         "what could not be stored leaves",
-        "committed_first one_answer",
+        "committed_first one_answer no_traceback",
         Change(
             Journal,
             "_telling",
