@@ -178,6 +178,10 @@ class Binding:
         self._going_on = self.check(records)
         if self._going_on is None:
             self._note(Bound(secrets.token_hex(16), 0, records))
+        elif self._known is None:
+            # killed between the two records: no journal exists, and one without the second
+            # record would be refused for ever
+            self.start()
 
     def start(self) -> None:
         """Record the start of a resumed state, before anything is sent.

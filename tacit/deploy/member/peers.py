@@ -257,8 +257,14 @@ class Neighbours:
             if waited > (patience / 2 if may_skip else min(_GREET_AFTER, patience / 2)):
                 self._greet(missing)
                 self._check_state(position)
+                if may_skip:  # from one that has finished nothing else comes
+                    run, rounds = self._terms.run, self._schedule.rounds
+                    self.ask([Address.last(run, sender, rounds) for sender in missing])
             silent = [i for i in missing if waited > patience * (1 + self._waits(i, turn))]
             if silent:
+                if may_skip and not self.unfinished():
+                    # they have finished without this member, and keep no messages for it
+                    raise BehindError(self._schedule.length)
                 self._give_up(silent, turn, waited, may_skip=may_skip)
         if told_after > _TELL_AFTER:
             waited = time.monotonic() - started

@@ -16,6 +16,7 @@ from tacit.deploy.agreement.binding import Binding, digest_of, folder_of
 from tacit.deploy.agreement.manifest import read_manifest
 from tacit.deploy.identity import keys
 from tacit.deploy.member.process import Options, run
+from tacit.deploy.messages.journal import Journal
 from tacit.deploy.messages.outgoing import Made, Outgoing
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.privacy.ledger import read
@@ -194,6 +195,20 @@ def test_a_kill_while_a_start_is_noted_is_no_reason_to_refuse(
         started(own, state, 0)
         with pytest.raises(RuntimeFailure, match="another --state"):
             started(own, folder(tmp_path, "other"))
+
+
+def test_a_kill_before_the_second_record_and_one_after_the_journal_lose_nothing(
+    own: keys.Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = folder(tmp_path, "state")
+    with Binding(own, RUN, state) as binding, monkeypatch.context() as patched:
+        patched.setattr(binding, "_written", None)
+        with pytest.raises(TypeError):
+            noted(binding)  # the folder is marked, and the keys know nothing of it
+    with Binding(own, RUN, state) as binding:
+        binding.bind("")
+        Journal(state / "journal.db", RUN.hex()).close()  # and it is killed
+    started(own, state, 0)
 
 
 def test_keys_that_know_less_than_the_state_are_refused(own: keys.Keys, tmp_path: Path) -> None:

@@ -1,0 +1,24 @@
+"""A deployment in one process: members of a run under a virtual clock, network and disk.
+
+Everything that a member of `tacit agent` runs is the real code: its files, journal, ledger,
+messages, signatures and turns. What it asks of the machine is answered from one seed: time,
+threads, random numbers, commits to disk, messages. So a run of months takes milliseconds, faults of
+all kinds hit it at every point, and a seed repeats to the last byte.
+
+    hub.py        virtual time, and which thread of which process runs
+    threads.py    threads, locks, conditions and clocks of a process
+    chance.py     numbers drawn by what they are for
+    link.py       connections between members
+    disk.py       commits, full disks, power cuts
+    files.py      files and names in folders
+    seams.py      puts these in the place of Python's modules
+    desk.py       compiled halves of the phases, shared by all members
+    cast.py       members, keys, manifests
+    faults.py     what goes wrong, drawn before a run
+    byzantine.py  members that lie
+    run.py        one seed, from its faults to its history
+    watchers.py   what must hold of a history
+    mutants.py    mistakes that the watchers must find
+    shrink.py     the fewest faults that still fail
+    timeline.py   a history by member
+"""

@@ -1,0 +1,212 @@
+"""Members of simulated runs, with keys, records and manifest: the same in every process."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import functools
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.x509.oid import NameOID
+
+from tacit.deploy.agreement.manifest import Manifest, Member, agreed
+from tacit.deploy.identity.keys import Card, Keys
+from tacit.deploy.identity.pair_keys import offer
+from tacit.study.read import parse_study
+
+ENDS = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
+_BEGINS = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+
+STUDY = """
+[data]
+path = "records.csv"
+[data.features]
+age = {{ lower = 0, upper = 100 }}
+[data.target]
+column = "ill"
+positive = "yes"
+[partition]
+by = "column"
+column = "site"
+[problem]
+loss = "logistic"
+[network]
+graph = "{graph}"
+[method]
+name = "{method}"
+step = 0.5
+[privacy]
+epsilon = 4.0
+delta = 1e-6
+clip = 1.0
+{masks}
+[run]
+rounds = {rounds}
+seed = 3
+"""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A kind of run.
+
+    Attributes:
+        name: name of it.
+        graph: graph of the study.
+        method: method of the study.
+        agents: number of agents; a coordinator comes on top.
+        rounds: number of rounds.
+        silent: what a run does when a member is silent.
+        masks: settings of secure aggregation; none if empty.
+        patience: virtual seconds to wait for a silent member.
+    """
+
+    name: str
+    graph: str = "ring"
+    method: str = "dpsg"
+    agents: int = 3
+    rounds: int = 4
+    silent: str = "stop"
+    masks: str = ""
+    patience: float = 20.0
+
+    @property
+    def star(self) -> bool:
+        """Whether there is a coordinator."""
+        return self.graph == "coordinator"
+
+    @property
+    def members(self) -> int:
+        """Number of members."""
+        return self.agents + self.star
+
+
+RING = Shape("ring")
+RING_SKIP = Shape("ring, skip", silent="skip")
+STAR = Shape("star", "coordinator", "gradient-descent")
+MASKS = Shape(
+    "masks",
+    "coordinator",
+    "gradient-descent",
+    agents=4,
+    rounds=3,
+    silent="skip",
+    patience=5.0,
+    masks="masks = { coalition = 1, min_cohort = 3, spare = 6 }",
+)
+SHAPES = (RING, RING_SKIP, STAR, MASKS)
+
+
+def large(agents: int) -> Shape:
+    """A ring of many members."""
+    return Shape(f"ring of {agents}", agents=agents, rounds=3)
+
+
+def _key(*label: object) -> bytes:
+    return hashlib.sha256(repr(("simulated", *label)).encode()).digest()
+
+
+@functools.cache
+def authority() -> str:
+    """The certificate of the members' authority, PEM."""
+    key = Ed25519PrivateKey.from_private_bytes(_key("authority"))
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "simulated")])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(_BEGINS)
+        .not_valid_after(ENDS)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, None)
+    )
+    return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+@functools.cache
+def identity(number: int) -> Ed25519PrivateKey:
+    """A member's signing key."""
+    return Ed25519PrivateKey.from_private_bytes(_key("identity", number))
+
+
+@functools.cache
+def card(number: int) -> Card:
+    """A member's card."""
+    public = identity(number).public_key().public_bytes_raw()
+    key = base64.b64encode(public).decode()
+    return Card(f"m{number}", f"m{number}.example:7447", key, authority())
+
+
+def keys(number: int, folder: Path) -> Keys:
+    """A member's keys, as in its folder."""
+    return Keys(folder, card(number), identity(number), ENDS)
+
+
+def mask_key(number: int) -> bytes:
+    """The private half of a member's key for masks."""
+    return _key("mask", number)
+
+
+def records(number: int) -> str:
+    """A member's table."""
+    rng = np.random.default_rng(number)
+    rows = [f"{rng.integers(18, 99)},{rng.choice(['yes', 'no'])}" for _ in range(8)]
+    return "age,ill\n" + "\n".join(rows) + "\n"
+
+
+@functools.cache
+def manifest(shape: Shape, folder: Path) -> Manifest:
+    """The manifest, signed by all members.
+
+    Args:
+        shape: kind of run.
+        folder: empty folder for keys while they sign.
+    """
+    text = STUDY.format(
+        graph=shape.graph, method=shape.method, rounds=shape.rounds, masks=shape.masks
+    )
+    members = [
+        Member(
+            name=each.name,
+            address=each.address if not shape.star or number == shape.agents else "",
+            signing_key=each.signing_key,
+            authority=each.authority,
+            records=8,
+        )
+        for number, each in enumerate(map(card, range(shape.members)))
+    ]
+    found = agreed(
+        parse_study(text),
+        ["age", "intercept"],
+        0,
+        members[: shape.agents],
+        members[shape.agents] if shape.star else None,
+        patience=shape.patience,
+        silent=shape.silent,
+    )
+    for number in range(shape.members):
+        own = keys(number, folder / f"keys-{number}")
+        if shape.star and number < shape.agents:
+            own = replace(own, card=replace(own.card, address=""))
+        if shape.masks and number < shape.agents:
+            put_mask_key(own.folder, found.run, number)
+            offer(own, found.run)
+        found = found.signed_by(own)
+    return found
+
+
+def put_mask_key(folder: Path, run: bytes, number: int) -> None:
+    """Put a member's key for masks where it is looked for."""
+    place = folder / "masks"
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = place / f"{run.hex()}.key"
+    path.write_bytes(mask_key(number))
+    path.chmod(0o600)

@@ -1,0 +1,150 @@
+"""Compiled halves of the phases: the same code as a member's, called with less around it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from tacit._engine import agent_step
+from tacit._engine.agent_step import AgentStep, At, Payload, from_bytes, to_bytes
+from tacit._engine.mixing import client_inbox
+from tacit.method.phase import Phase
+from tacit.network.base import Mixing
+from tacit.types import Role
+
+_send = agent_step._send.__wrapped__
+_ask = agent_step._ask.__wrapped__
+_receive = agent_step._receive.__wrapped__
+_peer_inbox = agent_step._peer_inbox.__wrapped__
+
+
+class _Shared:
+    """What the desks of one plan share."""
+
+    def __init__(self, plan: Any) -> None:
+        self.plan = plan
+        self.compiled: dict[Any, Any] = {}
+        self.scales: dict[Any, Any] = {}
+        self.initial: dict[Any, Any] = {}
+        self.answer = jax.jit(lambda state: plan.method.solution(state))
+
+
+class Desk(AgentStep):
+    """A desk of one member; use `desk` to make one."""
+
+    shared: _Shared
+
+    def _call(self, name: str, at: At, function: Any, *given: Any) -> Any:
+        key = name, at.phase, self.server
+        found = self.shared.compiled.get(key)
+        if found is None:
+
+            def whole(where: Any, secret: Any, *given: Any) -> Any:
+                round, step, agent, degree = where
+                common = agent_step._Common(self.plan, round, step, agent, degree, secret, at.phase)
+                return function(common, *given)
+
+            found = self.shared.compiled[key] = jax.jit(whole)
+        where = tuple(map(np.asarray, (at.round, at.step, self.agent, self.degree)))
+        return found(where, self.secret, *given)
+
+    def scale(self, at: At) -> Any:
+        key = at.phase, max(at.round, 0), self.agent
+        if key not in self.shared.scales:
+            self.shared.scales[key] = np.asarray(super().scale(at))
+        return self.shared.scales[key]
+
+    def send(self, at: At, state: Any, objective: Any = None, replay: Any = None) -> Any:
+        name = "send" if replay is None else "send again"
+        found = self._call(name, at, _send, state, objective, self.scale(at), replay)
+        return found[0], to_bytes(found[1]), found[2]
+
+    def ask(self, at: At, state: Any, objective: Any) -> Any:
+        return self._call("ask", at, _ask, state, objective, self.scale(at))
+
+    def initial(self) -> Any:
+        if self.agent not in self.shared.initial:
+            self.shared.initial[self.agent] = super().initial()
+        return self.shared.initial[self.agent]
+
+    def prepare(self, objective: Any) -> None:
+        pass  # others wait in virtual time only
+
+    def receive(
+        self,
+        at: At,
+        phase: Phase,
+        state: Any,
+        wire: Mapping[int, Payload],
+        mixing: Mixing,
+        like: Payload | None = None,
+    ) -> Any:
+        if phase.sender is Role.SERVER:
+            payload = from_bytes(wire[self.plan.agents])
+            dtype = self.plan.x0.dtype
+            return self._call(
+                "hear",
+                at,
+                lambda common, state, payload: _receive(
+                    common, state, client_inbox(payload, dtype)
+                ),
+                state,
+                payload,
+            )
+        if self.server:
+            return super().receive(at, phase, state, wire, mixing, like)
+        active = np.asarray(mixing.active)[self._links]
+        weights = np.asarray(mixing.weight)[self._links]
+        received = [
+            wire.get(int(sender)) if here else None
+            for sender, here in zip(self._senders, active, strict=True)
+        ]
+        absent = self._width - len(received)
+        like = next(iter(wire.values()), like)
+        zeros = jax.tree.map(np.zeros_like, from_bytes(like))
+        there = [*received, *[None] * absent]
+        payloads = [zeros if each is None else from_bytes(each) for each in there]
+        stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *payloads)
+        present = np.array([each is not None for each in there])
+        weight = np.append(weights, np.zeros(absent)).astype(self.plan.x0.dtype)
+        own = np.asarray(mixing.self_weight)[self.agent]
+        return self._call(
+            "receive",
+            at,
+            lambda common, state, *inbox: _receive(
+                common, state, _peer_inbox(*inbox, phase.combine)
+            ),
+            state,
+            stacked,
+            present,
+            weight,
+            own,
+        )
+
+    def receive_sum(self, at: At, state: Any, total: Any, count: int) -> Any:
+        return self._call("sum", at, _receive, state, self._sum_inbox(at.phase, total, count))
+
+
+_shared: dict[int, _Shared] = {}
+_made: dict[tuple[int, int], Desk] = {}
+
+
+def desk(plan: Any, agent: int, secret: Any, pairs: Any = None) -> Desk:
+    """In the place of `AgentStep`."""
+    key = id(plan), agent
+    if key not in _made:
+        shared = _shared.setdefault(id(plan), _Shared(plan))
+        _made[key] = made = Desk(plan, agent, secret, pairs)
+        made.shared = shared
+    found = copy.copy(_made[key])
+    found.secret = secret
+    return found
+
+
+def answer(desk: Desk, state: Any) -> np.ndarray:
+    """In the place of `divergence.answer`."""
+    return np.asarray(desk.shared.answer(state))

@@ -1,0 +1,199 @@
+"""SQLite files of which every commit is known: kills around it, power cuts within it.
+
+The files are real, on a file system in memory. Where the power is cut within a commit, what was
+written to the log since the commit before is there in part: by sectors of 512 bytes. Where a
+connection does not wait for the disk (`synchronous` below FULL), a power cut may take all of its
+commits.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from tests.simulated_sites.hub import Process
+from tests.simulated_sites.world import World, simulating, world
+
+SECTOR = 512
+_CHANGES = ("INSERT", "UPDATE", "DELETE", "CREATE", "REPLACE")
+_FULL = 2
+
+Image = tuple[bytes, bytes | None]
+"""A database and its log, which may be missing."""
+
+
+class Connection(sqlite3.Connection):
+    """A connection whose commits are counted."""
+
+    def __init__(self, database: Any, *more: Any, **named: Any) -> None:
+        super().__init__(database, *more, **named)
+        at = world()
+        self._process = at.process
+        text = str(database)
+        self.path = Path(text.removeprefix("file:").partition("?")[0])
+        self._before: Image | None = None  # since which nothing is certain to be on the disk
+        self._logged = False
+        if self._process is not None:
+            at.unsynced.pop(str(self.path), None)  # from now on SQLite syncs it
+            at.note("opened", self._process, self.path.name)
+            self._process.connections.setdefault(self.path.name, []).append(self)
+
+    def close(self) -> None:
+        if self._process is not None:
+            there = self._process.connections.get(self.path.name, [])
+            if self in there:
+                there.remove(self)
+        super().close()
+
+    def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
+        at, process = world(), self._process
+        at.hub.touch()
+        if process is None or not self._commits(sql):
+            return super().execute(sql, parameters)
+        return self._commit(at, process, lambda: super(Connection, self).execute(sql, parameters))
+
+    def executemany(self, sql: str, parameters: Any) -> sqlite3.Cursor:
+        at, process = world(), self._process
+        at.hub.touch()
+        if process is None or self.in_transaction:
+            return super().executemany(sql, parameters)
+        call = super().executemany
+        return self._commit(at, process, lambda: call(sql, parameters))
+
+    def _commits(self, sql: str) -> bool:
+        if self.in_transaction:
+            return sql == "COMMIT"
+        return sql.startswith(_CHANGES)
+
+    def _commit(self, at: World, process: Process, call: Callable[[], Any]) -> Any:
+        if at.fills(process):
+            self._give_up()
+        fault = at.point("commit", process)
+        kind = "" if fault is None else fault.kind
+        if fault is not None and kind == "kill before commit":
+            at.die(process, fault)
+        if fault is not None and kind == "full disk":
+            at.full[process.member] = int(fault.value)
+            at.note("fault", process, "full disk")
+            at.note("full", process)
+            self._give_up()
+        before = image(self.path) if kind == "torn commit" else None
+        self._trust(at, process)
+        found = call()
+        if not self._logged:
+            # SQLite syncs the folder after the first sync of a new log
+            self._logged = True
+            at.names[process.member] = [
+                each for each in at.names[process.member] if each[0] != str(self.path.parent)
+            ]
+        at.note("commit", process, self.path.name)
+        if fault is not None and kind == "kill after commit":
+            at.die(process, fault)
+        if fault is not None and before is not None:
+            after = image(self.path)
+            process.images[self.path] = torn(at, process, before, after)
+            process.cut = True
+            at.die(process, fault)
+        return found
+
+    def _trust(self, at: World, process: Process) -> None:
+        """Remember what is certain to be there, if this commit is not."""
+        if self._before is not None:
+            return
+        if super().execute("PRAGMA synchronous").fetchone()[0] < _FULL:
+            self._before = process.unsure.setdefault(self.path, image(self.path))
+
+    def _give_up(self) -> None:
+        if self.in_transaction:
+            super().execute("ROLLBACK")
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+
+def image(path: Path) -> Image:
+    """What is in a database's files now."""
+    log = path.with_name(path.name + "-wal")
+    return path.read_bytes(), log.read_bytes() if log.exists() else None
+
+
+def torn(at: World, process: Process, before: Image, after: Image) -> Image:
+    """What a power cut leaves of a commit: some sectors of its log."""
+    if before[0] != after[0] or after[1] is None:
+        return after  # the log went into the file meanwhile
+    old = (before[1] or b"").ljust(len(after[1]), b"\0")
+    new, sectors = after[1], -(-len(after[1]) // SECTOR)
+    changed = [i for i in range(sectors) if _sector(old, i) != _sector(new, i)]
+    count = at.counts["commit", process.member]
+    kept = at.chance.below(len(changed) + 1, "torn", process.member, count)
+    if at.chance.share("in order", process.member, count) < 0.5:
+        here = set(changed[:kept])
+    else:
+        key = ("sector", process.member, count)
+        here = set(sorted(changed, key=lambda i: at.chance.share(*key, i))[:kept])
+    size = max(((i + 1) * SECTOR for i in here), default=0)
+    length = max(min(size, len(new)), len(before[1] or b""))
+    mixed = b"".join(_sector(new if i in here else old, i) for i in range(sectors))
+    return after[0], mixed[:length]
+
+
+def _sector(data: bytes, number: int) -> bytes:
+    return data[number * SECTOR : (number + 1) * SECTOR]
+
+
+def committed(process: Process, data: bytes) -> bool:
+    """Whether a message is on the disk of who sends it: in its ledger, or in its journal."""
+    queries = {
+        "ledger": "SELECT 1 FROM releases WHERE payload = ?",
+        "journal.db": "SELECT 1 FROM messages WHERE substr(data, -length(?1)) = ?1",
+    }
+    for path, query in queries.items():
+        for each in process.connections.get(path, ()):
+            there = sqlite3.Connection.execute(each, query, (data,)).fetchone()
+            if there is not None:
+                return not each.in_transaction or _elsewhere(each, query, data)
+    return False
+
+
+def _elsewhere(connection: Connection, query: str, data: bytes) -> bool:
+    with closing(sqlite3.connect(connection.path)) as file:
+        return file.execute(query, (data,)).fetchone() is not None
+
+
+def bury(at: World, process: Process) -> None:
+    """Close what a killed process had open, and leave on the disk what a power cut leaves."""
+    for connections in process.connections.values():
+        for each in connections:
+            sqlite3.Connection.close(each)
+    process.connections.clear()
+    if process.cut:
+        for path, found in process.unsure.items():
+            if at.chance.share("unsure", process.member, process.start, path.name) < 0.5:
+                process.images[path] = found
+    for path, (main, log) in process.images.items():
+        path.write_bytes(main)
+        path.with_name(path.name + "-shm").unlink(missing_ok=True)
+        beside = path.with_name(path.name + "-wal")
+        if log is None:
+            beside.unlink(missing_ok=True)
+        else:
+            beside.write_bytes(log)
+    process.images.clear()
+
+
+def connect(database: Any, *more: Any, **named: Any) -> sqlite3.Connection:
+    """In the place of `sqlite3.connect`."""
+    if not simulating():
+        return sqlite3.connect(database, *more, **named)
+    return sqlite3.connect(database, *more, factory=Connection, **named)
+
+
+SQLITE = SimpleNamespace(
+    **{name: value for name, value in vars(sqlite3).items() if not name.startswith("__")}
+)
+"""In the place of `sqlite3`."""
+SQLITE.connect, SQLITE.Connection = connect, sqlite3.Connection

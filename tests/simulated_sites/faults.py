@@ -1,0 +1,177 @@
+"""What goes wrong in a run: drawn before it begins, so that any part of it can be left out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tests.simulated_sites.cast import Shape
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that goes wrong.
+
+    Attributes:
+        kind: what.
+        member: number of the member; of a message, its sender.
+        at: virtual time in seconds; or how many commits, publications, changes of names or messages
+            of the link come before.
+        down: virtual seconds until the member is started again, or until it is over.
+        value: what else there is to say: a receiver, seconds, a number of writes.
+        more: members of a partition, or what is copied.
+    """
+
+    kind: str
+    member: int
+    at: float
+    down: float = 0.0
+    value: float = 0.0
+    more: tuple[int | str, ...] = ()
+
+
+POINTS = {
+    "kill before commit": "commit",
+    "kill after commit": "commit",
+    "torn commit": "commit",
+    "full disk": "commit",
+    "kill before publish": "publish",
+    "kill after publish": "publish",
+    "kill before name": "name",
+    "lost name": "name",
+}
+"""Faults that happen where a member is for the nth time, and where that is."""
+
+MESSAGES = ("lost", "late", "repeated", "damaged")
+"""Faults of one message."""
+
+LIES = (
+    "second contents",
+    "out of bounds",
+    "replayed greeting",
+    "foreign greeting",
+    "garbage",
+    "earlier message",
+    "silence",
+)
+"""What a member that lies does, with its keys."""
+
+HORIZON = 5.0
+"""Virtual seconds in which faults begin."""
+
+_KILLS = (
+    "kill",
+    "power cut",
+    "kill before commit",
+    "kill after commit",
+    "torn commit",
+    "torn commit",
+    "kill before publish",
+    "kill after publish",
+    "kill before name",
+    "lost name",
+)
+
+
+def draw(seed: int, shape: Shape, *, calm: bool = False) -> list[Fault]:
+    """What goes wrong in a run. Which kinds do at all is drawn first: a mixture hides rare ones.
+
+    Args:
+        seed: seed of the run.
+        shape: kind of run.
+        calm: whether nobody lies, no copy is put back and nobody is started twice.
+    """
+    rng = random.Random(f"faults {seed}")
+    found: list[Fault] = []
+    members = range(shape.members)
+
+    def member() -> int:
+        return rng.choice(members)
+
+    def time() -> float:
+        """Mostly while the run is at work."""
+        return rng.uniform(0.3, 1.8) if rng.random() < 0.7 else rng.uniform(0.0, HORIZON)
+
+    def down() -> float:
+        return round(rng.choice((0.05, 0.5, 3.0)) * rng.random(), 3)
+
+    if rng.random() < 0.8:
+        for _ in range(rng.randint(1, 6)):
+            kind, at = rng.choice(_KILLS), time()
+            point = POINTS.get(kind)
+            if point is not None:
+                most = {"commit": (16, 32, 64), "publish": (4, 8), "name": (12, 24)}[point]
+                at = rng.randrange(rng.choice(most))
+            found.append(Fault(kind, member(), at, down()))
+    if rng.random() < 0.7:
+        kinds = rng.sample(MESSAGES, rng.randint(1, len(MESSAGES)))
+        for _ in range(rng.choice((3, 10, 30))):
+            sender, receiver = _link(rng, shape)
+            kind = rng.choice(kinds)
+            found.append(
+                Fault(kind, sender, rng.randrange(rng.choice((6, 12, 40))), value=receiver)
+            )
+    if rng.random() < 0.4:
+        for _ in range(rng.randint(1, 3)):
+            side = tuple(sorted(rng.sample(members, rng.randint(1, shape.members - 1))))
+            lasts = rng.choice((0.5, 5.0, 1.5 * shape.patience)) * rng.random()
+            at, both = time(), float(rng.random() < 0.6)
+            found.append(Fault("cut", side[0], at, lasts, both, side))
+    if rng.random() < 0.2:
+        for _ in range(rng.randint(1, 2)):
+            found.append(
+                Fault("full disk", member(), rng.randrange(40), value=rng.choice((1, 2, 8)))
+            )
+    if rng.random() < 0.2:
+        for _ in range(rng.randint(1, 3)):
+            jump = rng.choice((-1, 1)) * 10.0 ** rng.uniform(0.0, 8.5)
+            found.append(Fault("clock", member(), time(), value=jump))
+    if rng.random() < 0.2:
+        for _ in range(rng.randint(1, 2)):
+            lasts = rng.choice((0.5, 5.0, 1.5 * shape.patience)) * rng.random()
+            found.append(Fault("stall", member(), time(), lasts))
+    if rng.random() < 0.15:
+        found.append(Fault("preempted", 0, 0.0, value=rng.choice((0.003, 0.01, 0.03))))
+    if calm:
+        return found
+    if rng.random() < 0.3:
+        what = rng.choice(("state", "runs", "empty", "machine", "machine"))
+        if what == "machine" and shape.silent == "skip":
+            what = "state"  # who may be left out is not asked for longer than patience
+        taken = rng.uniform(0.6, 1.6)
+        put = taken + rng.choice((0.1, 0.8)) * rng.random() + 0.01
+        whose = member()
+        found.append(Fault("copy", whose, taken, down(), put, (what,)))
+        if rng.random() < 0.5:  # and somebody who may know better is killed
+            other = rng.choice([each for each in members if each != whose])
+            found.append(Fault("kill", other, put + 0.1 * rng.uniform(-1, 1), 0.1))
+    if rng.random() < 0.1:
+        found.append(Fault("twin", member(), time(), value=float(rng.random() < 0.5)))
+    if rng.random() < 0.2:
+        count = rng.randint(1, 2)
+        liar, first = member(), rng.uniform(0.0, 2.0)
+        for lie in rng.sample(LIES, count):
+            victim = rng.choice([each for each in members if each != liar])
+            found.append(Fault("lie", liar, first, value=victim, more=(lie,)))
+    return found
+
+
+def _link(rng: random.Random, shape: Shape) -> tuple[int, int]:
+    """Two members that exchange messages."""
+    if shape.star:
+        link = [rng.randrange(shape.agents), shape.agents]
+        rng.shuffle(link)
+        return link[0], link[1]
+    one = rng.randrange(shape.agents)
+    return one, (one + rng.choice((-1, 1))) % shape.agents
+
+
+def ends(faults: Sequence[Fault]) -> float:
+    """The virtual time from which on no fault begins or lasts that is drawn for a time."""
+    timed = [
+        each.value + each.down if each.kind == "copy" else each.at + each.down
+        for each in faults
+        if each.kind not in POINTS and each.kind not in MESSAGES
+    ]
+    return max(timed, default=0.0)

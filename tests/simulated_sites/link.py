@@ -1,0 +1,186 @@
+"""Connections between members: late, lost, repeated, damaged and cut messages.
+
+A member's `Transport` is one of these. Every push, question and answer is an event of its own; the
+nth of a link has the fault that the run's list names for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.deploy.messages.wire import MAGIC, digest_of
+from tests.simulated_sites.disk import committed
+from tests.simulated_sites.hub import Process
+from tests.simulated_sites.world import World, world
+
+if TYPE_CHECKING:
+    from tests.simulated_sites.byzantine import Liar
+
+FASTEST, SLOWEST = 0.002, 0.05
+"""Seconds that a message takes, but for faults."""
+
+LATEST = 3.0
+"""Seconds by which a late message is late, at most."""
+
+OPENING = 0.02
+"""Seconds from when a member hears others until it knows that it is connected."""
+
+
+def digest(data: bytes) -> str:
+    """A name for bytes in a history."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+class Network:
+    """All links of a run.
+
+    Args:
+        at: the world.
+    """
+
+    def __init__(self, at: World) -> None:
+        self._at = at
+        self.open: dict[int, list[Transport]] = defaultdict(list)
+        self.cut: dict[tuple[int, int], float] = {}
+        """Links that are cut, with the time at which they are whole again."""
+        self.faults: dict[tuple[int, int, int], str] = {}
+        """By sender, receiver and number of the message."""
+        self.liars: dict[int, Liar] = {}
+        self.counts: dict[str, int] = defaultdict(int)
+        self._sent: dict[tuple[int, int], int] = defaultdict(int)
+
+    def carry(
+        self, sender: int, receiver: int, deliver: Callable[[bytes], None], data: bytes
+    ) -> None:
+        """Take something from one member to another, perhaps."""
+        at, link = self._at, (sender, receiver)
+        number = self._sent[link]
+        self._sent[link] = number + 1
+        self.counts["messages"] += 1
+        if self.cut.get(link, 0.0) > at.hub.now:
+            self.counts["cut"] += 1
+            return
+        fault = self.faults.get((sender, receiver, number), "")
+        wait = FASTEST + (SLOWEST - FASTEST) * at.chance.share("link", sender, receiver, number)
+        times = [wait]
+        if fault:
+            self.counts[fault] += 1
+            at.note("fault", None, fault, sender, receiver, number)
+            share = at.chance.share(fault, sender, receiver, number)
+            if fault == "lost":
+                return
+            if fault == "late":
+                times = [wait + LATEST * share]
+            elif fault == "repeated":
+                times = [wait, wait + LATEST * share]
+            elif fault == "damaged" and data:
+                place = int(share * len(data) * 8)
+                flipped = bytearray(data)
+                flipped[place // 8] ^= 1 << place % 8
+                data = bytes(flipped)
+        for each in times:
+            at.hub.at(at.hub.now + each, partial(deliver, data))
+
+    def push(self, process: Process, sender: int, key: str, data: bytes) -> None:
+        """What a member sends to all that listen to it."""
+        self._leaves(process, key, data)
+        for receiver in sorted(self.open):
+            for each in self.open[receiver]:
+                if sender in each.neighbours:
+                    for said in self._said(sender, receiver, key, data):
+                        self.carry(sender, receiver, partial(self.arrive, each, sender, key), said)
+
+    def ask(self, asker: Transport, asked: int, key: str) -> None:
+        """A question by name."""
+        for each in list(self.open.get(asked, ())):
+            if asker.number in each.neighbours:
+                asks = partial(self._answer, each, asker, key)
+                self.carry(asker.number, asked, asks, b"")
+
+    def _answer(self, asked: Transport, asker: Transport, key: str, _: bytes) -> None:
+        def answer() -> None:
+            data = asked.serve(key)
+            if data is None:
+                return
+            if "/hello/" in key:
+                self._at.note("greeted", asked.process, key, digest(data))
+            else:
+                self._leaves(asked.process, key, data)
+            for said in self._said(asked.number, asker.number, key, data):
+                arrives = partial(self.arrive, asker, asked.number, key)
+                self.carry(asked.number, asker.number, arrives, said)
+
+        if asked.closed or asked.process.dead:
+            return
+        self._at.hub.spawn(asked.process, answer)
+
+    def _leaves(self, process: Process, key: str, data: bytes) -> None:
+        """Note what leaves a member: it must be on its disk."""
+        told = digest_of(data).hex()[:16] if data.startswith(MAGIC) else ""
+        self._at.note("left", process, key, digest(data), told)
+        if "/word/" not in key and not committed(process, data):
+            self._at.note("not on disk", process, key)
+
+    def _said(self, sender: int, receiver: int, key: str, data: bytes) -> list[bytes]:
+        liar = self.liars.get(sender)
+        return [data] if liar is None else liar.said(receiver, key, data)
+
+    def arrive(self, to: Transport, sender: int, key: str, data: bytes) -> None:
+        """Something arrives at a member, if it still listens."""
+        if to.closed or to.process.dead:
+            return
+        told = digest_of(data).hex()[:16] if data.startswith(MAGIC) else digest(data)
+        self._at.note("arrived", to.process, sender, key, told)
+        self._at.hub.spawn(to.process, partial(to.accept, sender, key, data))
+
+
+class Transport:
+    """In the place of `tacit.deploy.messages.transport.Transport`."""
+
+    def __init__(
+        self,
+        keys: Any,
+        run: str,
+        number: int,
+        neighbours: Mapping[int, Any],
+        folder: Path,
+        *,
+        listen: bool,
+        serve: Callable[[str], bytes | None],
+        accept: Callable[[int, str, bytes], None],
+    ) -> None:
+        at = world()
+        self.number, self.neighbours, self.serve, self.accept = number, neighbours, serve, accept
+        process = at.process
+        assert process is not None
+        self.process, self.closed, self._at = process, False, at
+        process.party = getattr(serve, "__self__", None)
+        self.connections: dict[str, int] = {}
+        at.network.open[number].append(self)
+        at.hub.park(at.hub.now + OPENING)
+
+    def publish(self, key: str, data: bytes) -> None:
+        at, process = self._at, self.process
+        at.hub.touch()
+        fault = at.point("publish", process)
+        if fault is not None and fault.kind == "kill before publish":
+            at.die(process, fault)
+        at.network.push(process, self.number, key, data)
+        if fault is not None and fault.kind == "kill after publish":
+            at.die(process, fault)
+
+    def request(self, sender: int, keys: Iterable[str]) -> None:
+        self._at.hub.touch()
+        for key in list(keys):
+            self._at.network.ask(self, sender, key)
+
+    def close(self) -> None:
+        self.closed = True
+        listening = self._at.network.open[self.number]
+        if self in listening:
+            listening.remove(self)

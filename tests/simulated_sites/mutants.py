@@ -1,0 +1,405 @@
+"""Mistakes that the watchers must find: each takes a line of defence out, or hurries.
+
+A mistake is a change to the source of one function, so that it fails when that function changes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from tacit.deploy.agreement.binding import Binding
+from tacit.deploy.member import peers, process, sending
+from tacit.deploy.member.ending import Ending
+from tacit.deploy.member.peers import Neighbours
+from tacit.deploy.member.sending import Sender
+from tacit.deploy.member.session import Session
+from tacit.deploy.member.sum_session import SumSession
+from tacit.deploy.messages import handshake, mailbox, wire
+from tacit.deploy.messages.heard import HeardStore
+from tacit.deploy.messages.journal import Journal
+from tacit.deploy.messages.mailbox import Mailbox
+from tacit.deploy.messages.outgoing import Outgoing
+from tacit.privacy.ledger import Ledger, lock, store
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change to a function.
+
+    Attributes:
+        owner: its class or module.
+        name: its name.
+        old: text in its source, once.
+        new: text in the place of it.
+        also: other modules that have it by its name.
+    """
+
+    owner: Any
+    name: str
+    old: str
+    new: str
+    also: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A planted mistake.
+
+    Attributes:
+        name: what is wrong.
+        why: why it must be found.
+        changes: what is changed.
+        watchers: who may find it, by name.
+        shape: name of the kind of run in which it can be seen; any if empty.
+    """
+
+    name: str
+    why: str
+    changes: tuple[Change, ...]
+    watchers: tuple[str, ...]
+    shape: str = ""
+
+
+def _changed(change: Change) -> Any:
+    """The function with the change."""
+    there = inspect.getattr_static(change.owner, change.name)
+    getter = isinstance(there, property)
+    function = there.fget if getter else inspect.unwrap(there)
+    source = textwrap.dedent(inspect.getsource(function))
+    assert source.count(change.old) == 1, f"{change.name} has changed: {change.old!r}"
+    plain = source.replace(change.old, change.new)
+    if getter:
+        plain = plain[plain.index("def ") :]
+    inside = textwrap.indent(plain, "    ")
+    text = f"def _outer(__class__):\n{inside}\n    return {function.__name__}\n"
+    names: dict[str, Any] = {}
+    exec(compile(text, f"<{change.name}>", "exec"), function.__globals__, names)
+    owner = change.owner if inspect.isclass(change.owner) else None
+    made = names["_outer"](owner)
+    return property(made) if getter else made
+
+
+@contextmanager
+def planted(*mutants: Mutant) -> Generator[None, None, None]:
+    """The code with mistakes; enter it before anything is replaced for a simulation."""
+    with ExitStack() as stack:
+        for mutant in mutants:
+            for change in mutant.changes:
+                made = _changed(change)
+                for owner in (change.owner, *change.also):
+                    stack.enter_context(patch.object(owner, change.name, made))
+        yield
+
+
+def _mutant(name: str, why: str, watchers: str, *changes: Change, shape: str = "") -> Mutant:
+    return Mutant(name, why, changes, tuple(watchers.split()), shape)
+
+
+_ANY = "one_answer charged_once committed_first all_end same_model"
+
+MUTANTS = (
+    _mutant(
+        "published before it is stored",
+        "a kill between the two makes a second answer",
+        "committed_first one_answer",
+        Change(
+            Sender,
+            "send",
+            "self._outgoing.commit(made, after, recipients, charge)",
+            "self._neighbours.transport.publish(made.key, made.data)\n"
+            "    self._outgoing.commit(made, after, recipients, charge)",
+        ),
+    ),
+    _mutant(
+        "released without a charge",
+        "a budget that is not counted protects nobody",
+        "charged_once",
+        Change(
+            Outgoing, "commit", "if charge is not None and self._account is not None:", "if False:"
+        ),
+        shape="ring",
+    ),
+    _mutant(
+        "charged in one transaction, stored in another",
+        "a kill between the two charges a release twice, or keeps it from ever being made",
+        "charged_once all_end",
+        Change(
+            Ledger,
+            "prepare",
+            '        with self._writer.writing("release", what) as sequence:\n',
+            '        with self._writer.writing("release", what) as sequence:\n'
+            "            pass\n"
+            "        with store.transaction(self._writer._connection):\n",
+        ),
+    ),
+    _mutant(
+        "begun again after a restart",
+        "every question is answered again, with other noise",
+        _ANY,
+        Change(Outgoing, "resume", "newest = self._newest()", "newest = None"),
+    ),
+    _mutant(
+        "the state before a message stored with it",
+        "what follows a restart is computed from the wrong state",
+        "same_model all_end one_answer no_traceback",
+        Change(
+            Session,
+            "_send",
+            "self._keep(turn, arrays, after, charge)",
+            "self._keep(turn, arrays, state, charge)",
+        ),
+    ),
+    _mutant(
+        "a second content accepted",
+        "what was used can be replaced",
+        "one_content",
+        Change(
+            Mailbox, "offer", "if heard is None or heard.digest == received.digest:", "if True:"
+        ),
+    ),
+    _mutant(
+        "two contents not kept",
+        "nobody can show what a neighbour did",
+        "one_content",
+        Change(
+            HeardStore,
+            "contradicted",
+            "return keep(self._journal.path.parent, self._journal.run, name, conflict)",
+            "return name",
+        ),
+    ),
+    _mutant(
+        "neighbours not believed about what they have",
+        "a machine that was put back answers again",
+        "one_answer",
+        Change(Neighbours, "_check_state", "list(self._answers.items())", "list({}.items())"),
+        shape="ring",
+    ),
+    _mutant(
+        "one neighbour asked before anything is sent",
+        "only another one may know of the newest message",
+        "one_answer",
+        Change(
+            Neighbours,
+            "meet",
+            "silent = [i for i in self.cards if i not in self._answers]",
+            "silent = [] if self._answers else list(self.cards)",
+        ),
+        shape="ring",
+    ),
+    _mutant(
+        "heard not stored",
+        "a neighbour that restarts has forgotten what it heard",
+        "one_answer",
+        Change(HeardStore, "keep", "self.note(heard)", "pass"),
+    ),
+    _mutant(
+        "used before it is stored",
+        "a neighbour that restarts has forgotten what it used",
+        "heard_first",
+        Change(Neighbours, "take", "self.keep_heard()", "pass"),
+    ),
+    _mutant(
+        "greetings of any question believed",
+        "an older answer hides that a state was lost",
+        "greetings_fresh",
+        Change(
+            handshake,
+            "read_hello",
+            'if (said["asker"], said["nonce"]) != (question.asker, question.nonce):',
+            "if False:",
+            also=(peers,),
+        ),
+    ),
+    _mutant(
+        "an older state not refused by the binding",
+        "only neighbours notice it, and a coordinator does not ask them",
+        _ANY,
+        Change(Binding, "catch_up", "if position < newest:", "if False:"),
+        Change(Binding, "check", "if own.starts < starts:", "if False:"),
+    ),
+    _mutant(
+        "another folder of state accepted",
+        "a second process with an empty folder begins the run again",
+        _ANY,
+        Change(
+            Binding,
+            "check",
+            "if known is not None and (own is None or own.state != known[0]):",
+            "if known is not None and own is None:\n        return None\n    if False:",
+        ),
+    ),
+    _mutant(
+        "not bound",
+        "nothing says which state serves a run",
+        _ANY,
+        Change(process, "run", "binding.bind(digest_of(keys, prepared))", "pass"),
+    ),
+    _mutant(
+        "a state that was marked is recorded only when a message is made",
+        "a second kill before that leaves a state that is refused for ever",
+        "all_end",
+        Change(Binding, "bind", "elif self._known is None:", "elif False:"),
+    ),
+    _mutant(
+        "commits that do not wait for the disk",
+        "a power cut takes what has left",
+        _ANY,
+        Change(lock, "make_durable", "synchronous = FULL", "synchronous = NORMAL", also=(store,)),
+    ),
+    _mutant(
+        "forgotten before the neighbours have it",
+        "who missed it can never get it",
+        "all_end",
+        Change(Outgoing, "settle", "self._forget(self._rows, before)", "before += 1; every = 0"),
+    ),
+    _mutant(
+        "missing messages not asked for",
+        "a lost message stops a run",
+        "all_end",
+        Change(
+            Neighbours,
+            "wait",
+            "self.ask([Address(self._terms.run, sender, *at) for sender in missing])",
+            "pass",
+        ),
+    ),
+    _mutant(
+        "a message made anew after a restart",
+        "its noise is another",
+        _ANY,
+        Change(Session, "_turns", "again=turn.position == sent", "again=False"),
+    ),
+    _mutant(
+        "no farewell",
+        "who is one message behind waits for ever",
+        "all_end no_needless_timeout",
+        Change(
+            Ending,
+            "farewell",
+            "ends = time.monotonic() + (LINGER if again else max(self._terms.patience, LINGER))",
+            "ends = time.monotonic() - 1.0",
+        ),
+    ),
+    _mutant(
+        "back in the round that was missed",
+        "who was away answers a round that the others have left",
+        "absences_kept one_answer all_end",
+        Change(
+            Neighbours,
+            "come_in_again",
+            "first = schedule.next_round(schedule.next_round(position))",
+            "first = schedule.next_round(here)",
+        ),
+        shape="ring, skip",
+    ),
+    _mutant(
+        "a mask without its slot, cohort and announcement",
+        "two tries of one sum have one mask",
+        "one_mask",
+        Change(
+            SumSession,
+            "_reply",
+            "label = mask_label(self._terms.run, at.round, at.phase, slot, cohort, self._asked)",
+            "label = mask_label(self._terms.run, at.round, at.phase, 0, [], b'')",
+        ),
+        shape="masks",
+    ),
+    _mutant(
+        "a sum of whoever answered",
+        "masks do not cancel",
+        "all_end same_model",
+        Change(SumSession, "_gather", "if len(received) < len(cohort):", "if not received:"),
+        shape="masks",
+    ),
+    _mutant(
+        "the key for masks kept",
+        "whoever gets it later removes all masks",
+        "mask_keys_gone",
+        Change(process, "_take_part", "forget(keys, manifest.run)", "pass"),
+        shape="masks",
+    ),
+    _mutant(
+        "the key for masks deleted before there is a result",
+        "a kill between the two leaves neither",
+        "mask_keys_gone all_end",
+        Change(
+            process,
+            "_take_part",
+            "solution = party.run(transport)",
+            "solution = party.run(transport); forget(keys, manifest.run)",
+        ),
+        shape="masks",
+    ),
+    _mutant(
+        "no lock",
+        "two processes with one state answer one question twice",
+        _ANY,
+        Change(lock.FileLock, "__init__", 'self._file.execute("BEGIN EXCLUSIVE")', "pass"),
+    ),
+    _mutant(
+        "signatures not checked",
+        "anything is used that arrives",
+        "nothing_invented one_content",
+        Change(
+            wire,
+            "decode",
+            "key.verify(signature, _signed(data[: _HEAD.size], digest))",
+            "pass",
+            also=(mailbox, sending),
+        ),
+    ),
+    _mutant(
+        "errors of the disk ignored",
+        "what could not be stored leaves",
+        "committed_first one_answer no_traceback",
+        Change(
+            Journal,
+            "_telling",
+            "except sqlite3.Error as error:",
+            "except sqlite3.Error as error:\n        return",
+        ),
+    ),
+    _mutant(
+        "who has finished is waited for",
+        "who was away in the last rounds never ends",
+        "all_end",
+        Change(Neighbours, "wait", "if may_skip and not self.unfinished():", "if False:"),
+        shape="ring, skip",
+    ),
+    _mutant(
+        "a ledger that does not compare what it is asked",
+        "another answer to one question leaves uncharged",
+        "charged_once one_answer",
+        Change(Ledger, "_check_same", "if other:", "if False:"),
+        Change(
+            Ledger,
+            "stored",
+            "if found is not None and found.input_hash != input_hash:",
+            "if False:",
+        ),
+    ),
+)
+
+_GUARD = "neighbours not believed about what they have"
+PAIRS = (
+    (_GUARD, "an older state not refused by the binding"),
+    (_GUARD, "another folder of state accepted"),
+    (_GUARD, "not bound"),
+    ("begun again after a restart", "a ledger that does not compare what it is asked"),
+    ("a message made anew after a restart", "a ledger that does not compare what it is asked"),
+    ("heard not stored", "an older state not refused by the binding"),
+    ("no lock", "not bound"),
+)
+"""Mistakes planted together, where one line of defence stands behind the other."""
+
+
+def named(name: str) -> Mutant:
+    """A mistake by its name."""
+    return next(each for each in MUTANTS if each.name == name)

@@ -1,0 +1,73 @@
+"""What members do inside, noted without a change: what they accept, use, store, believe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tacit.deploy.member import peers, sum_session
+from tacit.deploy.messages.heard import HeardStore
+from tacit.deploy.messages.mailbox import Mailbox
+from tests.simulated_sites.link import digest
+from tests.simulated_sites.world import world
+
+
+def _note(kind: str, *what: Any) -> None:
+    at = world()
+    at.note(kind, at.process, *what)
+
+
+def _short(contents: bytes) -> str:
+    return contents.hex()[:16]
+
+
+def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
+    """Attributes to be replaced, with what does the same and notes it."""
+    keep, take, store = Mailbox._keep, Mailbox.take, HeardStore.keep
+    read_hello, mask = peers.read_hello, sum_session.mask
+    label_of = sum_session.mask_label
+    labelled: dict[bytes, tuple[Any, ...]] = {}
+
+    def kept(self: Any, sender: int, position: int, received: Any, *, early: bool) -> None:
+        keep(self, sender, position, received, early=early)
+        _note("accepted", sender, position, _short(received.digest), received.address.key())
+        most = (self._window + 1) * max(len(self._keys), 1)
+        if len(self._held) > most or len(self._past) > most:
+            _note("overfull", len(self._held), len(self._past))
+
+    def taken(self: Any, position: int, senders: Any) -> Any:
+        found = take(self, position, senders)
+        for sender, message in found.items():
+            _note("used", sender, position, _short(message.digest))
+        return found
+
+    def stored(self: Any, heard: Any, copy: Any = None) -> None:
+        store(self, heard, copy)
+        for each in heard:
+            _note("stored", each.sender, each.position, _short(each.digest))
+
+    def believed(data: bytes, question: Any, run: bytes, card: Any) -> Any:
+        found = read_hello(data, question, run, card)
+        _note("believed", question.key(), digest(data))
+        return found
+
+    def labelling(run: bytes, *what: Any) -> bytes:
+        label = label_of(run, *what)
+        labelled[label] = tuple(
+            each.hex()[:16] if isinstance(each, bytes) else repr(each) for each in what
+        )
+        return label
+
+    def masked(keys: Any, number: int, cohort: Any, label: bytes, size: int) -> Any:
+        found = mask(keys, number, cohort, label, size)
+        _note("masked", number, label.hex()[:16], *labelled.get(label, ()))
+        return found
+
+    return [
+        (Mailbox, "_keep", kept),
+        (Mailbox, "take", taken),
+        (HeardStore, "keep", stored),
+        (peers, "read_hello", believed),
+        (sum_session, "mask_label", labelling),
+        (sum_session, "mask", masked),
+    ]

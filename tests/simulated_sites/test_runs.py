@@ -1,0 +1,137 @@
+"""Runs of all shapes end, a seed repeats to the last byte, and what was once found stays mended."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.simulated_sites import cast, run, seams, seeds, watchers
+from tests.simulated_sites.faults import Fault
+
+ROOT = Path(__file__).parents[2]
+DIGEST = """
+from tests.simulated_sites import seams, seeds
+with seams.replaced():
+    for seed in range(6):
+        print(seeds.of_seed(seed).digest())
+"""
+OUTSIDE = ("gate", "transport", "doctor", "rehearse", "parts", "archive")
+"""Modules that no simulated member runs, or of which it runs what asks nothing of the machine."""
+
+FOUND = {
+    "who comes back when the others have finished": (
+        29,
+        cast.RING_SKIP,
+        (Fault("kill after publish", 0, 2, 60.0),),
+    ),
+    "who begins when the others have finished": (
+        1132,
+        cast.RING_SKIP,
+        (
+            Fault("torn commit", 1, 32, 2.211),
+            Fault("full disk", 1, 13, value=8),
+            Fault("full disk", 0, 33, value=2),
+        ),
+    ),
+    "a state that was marked, and killed again": (
+        29,
+        cast.RING_SKIP,
+        (Fault("torn commit", 0, 9, 0.1), Fault("full disk", 0, 5, value=2)),
+    ),
+}
+"""Faults that once kept a member from ever ending."""
+
+
+@pytest.fixture
+def simulated() -> Generator[None, None, None]:
+    with seams.replaced():
+        yield
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        cast.RING,
+        cast.MASKS,
+        *(pytest.param(each, marks=pytest.mark.long) for each in (cast.STAR, cast.RING_SKIP)),
+    ],
+    ids=lambda shape: shape.name,
+)
+def test_a_run_without_faults_ends_and_repeats_to_the_last_byte(
+    simulated: None, shape: cast.Shape
+) -> None:
+    ran, again = (run.simulate(7, shape) for _ in range(2))
+    assert list(ran.ended.values()) == ["finished"] * shape.members
+    assert watchers.broken(ran) == {}
+    assert ran.digest() == again.digest()
+    assert run.simulate(8, shape).digest() != ran.digest()
+    left = {each[4] for each in ran.history if each[1] == "left"}
+    assert len(left) >= shape.rounds * shape.agents
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_stays_mended(simulated: None, name: str) -> None:
+    ran = run.simulate(*FOUND[name])
+    assert watchers.broken(ran) == {}
+    assert set(ran.ended.values()) == {"finished"}
+
+
+def in_a_process(hashed: str) -> Sequence[str]:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", DIGEST],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": hashed, "PYTHONPATH": str(ROOT)},
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.long
+def test_a_seed_with_its_faults_is_the_same_run_in_another_process(simulated: None) -> None:
+    here = [seeds.of_seed(seed).digest() for seed in range(6)]
+    assert here == in_a_process("1") == in_a_process("2")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("agents", [16, pytest.param(64, marks=pytest.mark.slow)])
+def test_many_members_end_after_kills(simulated: None, agents: int) -> None:
+    shape = cast.large(agents)
+    faults = [
+        Fault("torn commit", 3, 20, 0.3),
+        Fault("kill", 5, 1.2, 0.5),
+        Fault("kill after publish", agents - 1, 2, 0.2),
+        Fault("cut", 0, 1.0, 2.0, 1.0, (0, 1, 2)),
+    ]
+    ran = run.simulate(1, shape, faults)
+    assert watchers.broken(ran) == {}
+    assert ran.counts["torn commit"] == 1
+
+
+def test_no_member_reaches_the_machine_past_what_is_replaced() -> None:
+    """Names of functions would stay Python's own, and other modules are not replaced at all."""
+    forbidden = {"random", "subprocess", "multiprocessing", "asyncio", "socket", "select", "fcntl"}
+    wrong = []
+    for module in seams.modules():
+        name = module.__name__
+        assert module.__file__ is not None
+        if name.rpartition(".")[2] in OUTSIDE:
+            continue
+        for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module in seams.REPLACED:
+                named = {each.name for each in node.names} - {"UTC", "datetime"}
+                wrong += [f"{name}: from {node.module} import {each}" for each in named]
+            elif isinstance(node, ast.Import):
+                wrong += [
+                    f"{name}: import {each.name}"
+                    for each in node.names
+                    if each.name.partition(".")[0] in forbidden
+                ]
+    assert wrong == []
