@@ -1,0 +1,369 @@
+"""The queue of a site: signed manifests, and what their owner decided about each.
+
+A run's folder is named after the beginning of its id. What others say (signatures, refusals) is
+added to it as it comes; a decision is the owner's alone.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tacit.deploy.agreement.manifest import Manifest, parse_manifest, read_manifest
+from tacit.deploy.files import make_folder, write_json, write_text
+from tacit.deploy.identity.keys import Keys, sign, verify
+from tacit.deploy.standing.site import Site
+from tacit.errors import ConfigError
+
+MOST_UNDECIDED = 50
+"""Runs that may wait for their owner's decision: others cannot fill the disk with proposals."""
+
+_REFUSAL = b"tacit refusal 1\n"
+
+
+class State(StrEnum):
+    """Where a run is, in the words that its owner reads."""
+
+    PROPOSED = "to be approved"
+    SIGNING = "waits for signatures"
+    READY = "ready"
+    BEGUN = "begun"
+    FAILED = "failed"
+    FINISHED = "finished"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the owner decided about a run.
+
+    Attributes:
+        approved: whether it may run.
+        time: when that was decided, UTC.
+        dataset: dataset that it is about; `None` for a coordinator.
+        charges: what it may be charged at most, as `ledger.encoding.grouped_to_json` has it.
+        neighbours: what its epsilon is about.
+    """
+
+    approved: bool
+    time: str
+    dataset: str | None = None
+    charges: tuple[Mapping[str, Any], ...] = ()
+    neighbours: str = ""
+
+
+@dataclass(eq=False)
+class Entry:
+    """A run in the queue.
+
+    Attributes:
+        folder: folder of the run.
+        manifest: manifest with the signatures that are known here.
+        decision: what the owner decided; `None` as long as nothing.
+        refusals: signed refusals of other members, by name.
+        informed: members that are known to have the manifest with all signatures.
+        met: members that took part in it with this one.
+        failure: why it ended without an answer; empty if it did not.
+    """
+
+    folder: Path
+    manifest: Manifest
+    decision: Decision | None = None
+    refusals: dict[str, str] = field(default_factory=dict)
+    informed: frozenset[str] = frozenset()
+    met: frozenset[str] = frozenset()
+    failure: str = ""
+
+    @cached_property
+    def run(self) -> str:
+        """Id of the run, in hexadecimal."""
+        return self.manifest.run.hex()
+
+    @cached_property
+    def unsigned(self) -> tuple[str, ...]:
+        """Members whose signature is missing."""
+        return tuple(self.manifest.unsigned())
+
+    @property
+    def signed(self) -> tuple[str, ...]:
+        """Members that have signed."""
+        missing = set(self.unsigned)
+        return tuple(each.name for each in self.manifest.members if each.name not in missing)
+
+    @property
+    def title(self) -> str:
+        """Title of the study."""
+        return self.manifest.source(Path()).study.title
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return str(dict(self.manifest.source(Path()).study.method)["name"])
+
+    @property
+    def state_folder(self) -> Path:
+        """Folder for the member's persistent state."""
+        return self.folder / "state"
+
+    @property
+    def state(self) -> State:
+        """Where the run is."""
+        if (self.state_folder / "result.json").exists() and not self.failure:
+            return State.FINISHED
+        if self.decision is None:
+            return State.PROPOSED
+        if not self.decision.approved:
+            return State.REFUSED
+        if self.failure:
+            return State.FAILED
+        if self.unsigned:
+            return State.SIGNING
+        return State.BEGUN if (self.state_folder / "journal.db").exists() else State.READY
+
+    @property
+    def report(self) -> Path:
+        """File of the report, at the end."""
+        return self.folder / "report.html"
+
+    @property
+    def bundle(self) -> Path:
+        """File of the signed bundle, at the end."""
+        return self.folder / f"{self.run[:12]}.tacit.zip"
+
+    @property
+    def open(self) -> bool:
+        """Whether the run may still be charged: approved, and not over."""
+        return self.state in (State.SIGNING, State.READY, State.BEGUN, State.FAILED)
+
+
+class Queue:
+    """The runs of a site.
+
+    Args:
+        site: the site.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._read: dict[Path, tuple[tuple[int, int], Manifest]] = {}
+
+    def entries(self) -> list[Entry]:
+        """All runs, by id: an order that is the same at every site."""
+        folders = sorted(self._site.runs.glob("*/manifest.toml"))
+        return [self._entry(path.parent) for path in folders]
+
+    def find(self, run: str) -> Entry:
+        """The run whose id begins like this.
+
+        Raises:
+            ConfigError: none, or several.
+        """
+        found = [each for each in self.entries() if run and each.run.startswith(run.lower())]
+        if len(found) != 1:
+            known = ", ".join(each.run[:12] for each in self.entries()) or "none"
+            raise ConfigError(f"{run!r} fits {len(found)} runs of {self._site.folder}: {known}")
+        return found[0]
+
+    def _entry(self, folder: Path) -> Entry:
+        path = folder / "manifest.toml"
+        about = path.stat()
+        mark = about.st_mtime_ns, about.st_size
+        if path not in self._read or self._read[path][0] != mark:
+            self._read[path] = mark, read_manifest(path)
+        manifest = self._read[path][1]
+        if self._site.folder_of(manifest.run) != folder:
+            raise ConfigError(
+                f"{path} is the manifest of run {manifest.run.hex()[:12]}, not of this folder's: "
+                "somebody changed it. Delete the folder, or put the file back"
+            )
+        decided = _json(folder / "decision.json")
+        known = _json(folder / "known.json")
+        return Entry(
+            folder,
+            manifest,
+            None if not decided else Decision(**decided),
+            dict(known.get("refusals", {})),
+            frozenset(known.get("informed", ())),
+            frozenset(known.get("met", ())),
+            str(_json(folder / "failure.json").get("told", "")),
+        )
+
+    def take(self, manifest: Manifest, *, trusted: frozenset[str] | None = None) -> Entry:
+        """Add a manifest to the queue, or its signatures to the one that is there.
+
+        Args:
+            manifest: manifest with at least one signature.
+            trusted: names of members whose signature counts; any member's if `None`.
+
+        Raises:
+            ConfigError: this site takes no part in it, its card is another, nobody who counts has
+                signed it, it was changed after that, or too many runs wait for a decision.
+        """
+        own = self._site.load_keys().card
+        number = manifest.number(own.name)
+        if manifest.members[number].card != own:
+            raise ConfigError(
+                f"the manifest has another card for {own.name!r} than {self._site.keys}: somebody "
+                "else's, or an outdated one. Send your member file again"
+            )
+        signed = {each.name for each in manifest.members} - set(manifest.unsigned())
+        if not (signed if trusted is None else signed & trusted):
+            raise ConfigError(
+                "nobody has signed this manifest, so nobody proposes it; its author proposes it "
+                "with `tacit site propose`"
+            )
+        folder = self._site.folder_of(manifest.run)
+        with self._site.locked():
+            if (folder / "manifest.toml").exists():
+                before = self._entry(folder)
+                if before.manifest.run != manifest.run:
+                    raise ConfigError(f"another run is in {folder}; propose it under another title")
+                merged = _merged(before.manifest, manifest)
+                if merged == before.manifest:
+                    return before
+                write_text(folder / "manifest.toml", merged.toml())
+                return self._entry(folder)
+            waiting = [each for each in self.entries() if each.state is State.PROPOSED]
+            if trusted is not None and len(waiting) >= MOST_UNDECIDED:
+                raise ConfigError(
+                    f"{MOST_UNDECIDED} runs wait to be approved; refuse some before more are taken"
+                )
+            make_folder(folder)
+            write_text(folder / "manifest.toml", _merged(manifest, manifest).toml())
+            return self._entry(folder)
+
+    def offer(self, manifest: Manifest) -> Entry:
+        """Add a manifest of one's own, which nobody has signed yet."""
+        folder = self._site.folder_of(manifest.run)
+        with self._site.locked():
+            if (folder / "manifest.toml").exists():
+                raise ConfigError(
+                    f"this study was proposed to these members before, as run "
+                    f"{manifest.run.hex()[:12]}; change its title to run it once more"
+                )
+            make_folder(folder)
+            write_text(folder / "manifest.toml", manifest.toml())
+        return self._entry(folder)
+
+    def decide(self, entry: Entry, decision: Decision) -> None:
+        """Record a decision; whoever makes it has locked the site. Only an approval can be changed,
+        by a refusal.
+
+        Raises:
+            ConfigError: it was decided before.
+        """
+        before = self._entry(entry.folder).decision
+        if before is not None and not (before.approved and not decision.approved):
+            self.refuse_again(entry, before)
+        document = {**vars(decision), "charges": list(decision.charges)}
+        write_json(entry.folder / "decision.json", document)
+
+    @staticmethod
+    def refuse_again(entry: Entry, before: Decision) -> NoReturn:
+        """Say what was decided.
+
+        Raises:
+            ConfigError: always.
+        """
+        told = "approved" if before.approved else "refused"
+        raise ConfigError(
+            f"run {entry.run[:12]} was {told} on {before.time[:10]} already"
+            + ("" if before.approved else "; for another decision agree on a new manifest")
+        )
+
+    def sign(self, entry: Entry, keys: Keys) -> Entry:
+        """Sign a run that was approved, or does it again: the same bytes come of it.
+
+        Raises:
+            ConfigError: it was not approved.
+        """
+        with self._site.locked():
+            now = self._entry(entry.folder)
+            if now.decision is None or not now.decision.approved:
+                raise ConfigError(f"run {entry.run[:12]} is not approved, so it is not signed")
+            if keys.card.name in now.unsigned:
+                write_text(now.folder / "manifest.toml", now.manifest.signed_by(keys).toml())
+            return self._entry(entry.folder)
+
+    def note(self, entry: Entry, **more: Any) -> None:
+        """Add to what is known of others: `informed`, `met` (names) or `refusals` (signatures)."""
+        with self._site.locked():
+            known = _json(entry.folder / "known.json")
+            for key, value in more.items():
+                if isinstance(value, dict):
+                    known[key] = {**known.get(key, {}), **value}
+                else:
+                    known[key] = sorted({*known.get(key, ()), *value})
+            write_json(entry.folder / "known.json", known)
+
+    def forget(self, entry: Entry) -> None:
+        """Delete a run's folder.
+
+        Raises:
+            ConfigError: it has begun and is not over, so its state is needed.
+        """
+        with self._site.locked():
+            if self._entry(entry.folder).state in (State.BEGUN, State.FAILED):
+                raise ConfigError(
+                    f"run {entry.run[:12]} has begun; refuse it first: its state is needed as "
+                    "long as it may be resumed"
+                )
+            shutil.rmtree(entry.folder)
+
+
+def refusal(keys: Keys, run: str) -> str:
+    """A member's signed refusal of a run."""
+    return sign(keys.identity, _REFUSAL + bytes.fromhex(run))
+
+
+def refused_by(manifest: Manifest, refusals: Mapping[str, str]) -> dict[str, str]:
+    """Those of some refusals that their members have signed."""
+    said = _REFUSAL + manifest.run
+    return {
+        each.name: refusals[each.name]
+        for each in manifest.members
+        if each.name in refusals and verify(each.card, said, refusals[each.name])
+    }
+
+
+def now() -> str:
+    """The time, UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def parsed(data: bytes) -> Manifest:
+    """A manifest that another member's agent handed over.
+
+    Raises:
+        ConfigError: it is not one, or cannot be run here.
+    """
+    return parse_manifest(data, "a manifest that was handed over")
+
+
+def _merged(one: Manifest, other: Manifest) -> Manifest:
+    """A manifest with the valid signatures of two copies, and no invalid one."""
+    merged: dict[str, dict[str, str]] = {"signatures": {}, "mask_keys": {}, "vouchers": {}}
+    for copy in (other, one):
+        for name in {each.name for each in copy.members} - set(copy.unsigned()):
+            for what, kept in merged.items():
+                if name in getattr(copy, what):
+                    kept[name] = getattr(copy, what)[name]
+    merged["vouchers"] = {**other.vouchers, **one.vouchers}
+    return one.model_copy(update=merged)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} is damaged ({error}); restore it, or delete the run") from error
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,173 @@
+"""Standing agents as real processes: the commands of their page, kills, and a second study."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tacit.cli import app
+from tacit.deploy.identity.keys import read_card
+from tacit.deploy.operate.verify import Verdict, verify_bundle
+from tacit.deploy.standing.members import code_of
+from tacit.privacy.ledger import read, verify
+from tests.docs.test_examples import examples, run_example
+from tests.sites import free_port
+
+PAGE = Path(__file__).parents[2] / "docs" / "standing.md"
+SITES = ["north", "south", "west", "east", "hub"]
+SECONDS = 240.0
+
+
+class Consortium:
+    """The sites of the page in one folder, their agents, and the commands that were given."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.given = folder, list[str]()
+        self.agents: dict[str, subprocess.Popen[bytes]] = {}
+        self._port = str(free_port())
+
+    def give(self, command: str) -> str:
+        """Give a command of the page; what it printed."""
+        command = command.replace("7450", self._port)
+        self.given.append(command)
+        words = self._words(command)
+        if words[:2] == ["site", "serve"]:
+            self.serve(words[words.index("--site") + 1])
+            return ""
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, (command, done.output)
+        return done.output
+
+    def _words(self, command: str) -> list[str]:
+        """The command's words, with the codes that its owner heard."""
+        import shlex
+
+        words = shlex.split(command)[1:]
+        for number, word in enumerate(words):
+            if re.fullmatch(r"\w+=ABCD EFGH \.\.\.", word):
+                words[number] = f"{word.partition('=')[0]}={self.card(word).fingerprint()}"
+            elif word == "IJKL MNOP ...":
+                words[number] = code_of(self.card(name) for name in SITES)
+        return words
+
+    def card(self, name: str) -> Any:
+        """The card of a site, by its name or an option that begins with it."""
+        return read_card(self.folder / name.partition("=")[0] / "keys" / "card.toml")
+
+    def serve(self, name: str) -> None:
+        """Start the agent of a site."""
+        with (self.folder / f"{name}.out").open("ab") as file:
+            command = [sys.executable, "-m", "tacit", "site", "serve", "--site", name]
+            self.agents[name] = subprocess.Popen(command, stdout=file, stderr=file)
+
+    def kill(self, name: str) -> None:
+        """Kill an agent as a power cut does."""
+        self.agents[name].send_signal(signal.SIGKILL)
+        self.agents[name].wait()
+
+    def list(self, name: str) -> dict[str, Any]:
+        """What `tacit site list` shows at a site, of runs that are decided."""
+        from tacit.deploy.standing.overview import overview
+        from tacit.deploy.standing.queue import Queue
+        from tacit.deploy.standing.site import find
+
+        site = find(self.folder / name)
+        return overview(site, Queue(site))
+
+    def runs(self, name: str) -> dict[str, dict[str, Any]]:
+        """The runs of a site, by title."""
+        return {each["title"]: each for each in self.list(name)["runs"]}
+
+    def wait(self, until: Callable[[], bool]) -> None:
+        """Wait until something is so."""
+        ends = time.monotonic() + SECONDS
+        while not until():
+            assert time.monotonic() < ends, self.logs()
+            assert all(each.poll() is None for each in self.agents.values()), self.logs()
+            time.sleep(0.2)
+
+    def logs(self) -> str:
+        """The last that every agent and every run printed."""
+        paths = [*self.folder.glob("*.out"), *self.folder.glob("*/runs/*/log.txt")]
+        return "\n".join(f"{path}\n{path.read_text(errors='replace')[-1500:]}" for path in paths)
+
+    def end(self) -> None:
+        """Kill what still runs."""
+        for each in self.agents.values():
+            each.kill()
+            each.wait()
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Consortium]:
+    """The folder of the page with its tables and studies."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for line, language, text in examples(PAGE):
+        if language in ("python", "toml"):
+            assert not run_example(language, text, names, PAGE, line)
+    made = Consortium(tmp_path)
+    yield made
+    made.end()
+
+
+def scripts() -> list[list[str]]:
+    """The commands in the page's scripts, one script after the other."""
+    found = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    joined = [re.sub(r" *\\\n *", " ", each) for each in found]
+    found = [[line for line in each.splitlines() if line[:6] == "tacit "] for each in joined]
+    return [each for each in found if each]
+
+
+FIRST, SECOND = "Any visit: sums over four clinics", "Visits by age: a second study"
+
+
+@pytest.mark.long
+def test_fifteen_commands_then_five_and_a_kill_in_between(there: Consortium) -> None:
+    join, serve, first, second = scripts()[:4]
+    for command in (*join, *serve, *first):
+        there.give(command.replace("tacit site approve", "tacit site approve --yes"))
+    assert len(there.given) == 15
+    there.wait(lambda: there.runs("west")[FIRST]["progress"].get("round", 0) >= 3)
+    there.kill("west")
+    there.serve("west")
+    there.wait(lambda: all(there.runs(name)[FIRST]["bundle"] for name in SITES))
+    assert there.runs("west")[FIRST]["state"] == "finished"
+    for command in second:
+        if "approve" in command:
+            name = command.split()[-1]
+            there.wait(lambda name=name: SECOND in there.runs(name))
+            run = there.runs(name)[SECOND]
+            assert run["state"] == "to be approved"
+            command = command.replace("RUN", run["run"][:12])
+        there.give(command + " --yes")
+    assert len(there.given) == 20
+    there.wait(lambda: all(there.runs(name)[SECOND]["bundle"] for name in SITES))
+    for title in (FIRST, SECOND):
+        found = [there.runs(name)[title] for name in SITES]
+        models = [Path(each["report"]).parent / "state" / "model.npz" for each in found]
+        solutions = [np.load(path)["solution"] for path in models]
+        assert all(np.array_equal(solutions[0], each) for each in solutions)
+        for name, each in zip(SITES, found, strict=True):
+            told = there.card(name).fingerprint()
+            assert verify_bundle(Path(each["bundle"]), fingerprint=told).verdict is Verdict.VERIFIED
+    for name in SITES[:4]:
+        assert verify(there.folder / name / "ledger").sound
+        (balance,) = read(there.folder / name / "ledger").balances
+        assert balance.runs == 2
+        assert 0.0 < balance.spent <= 4.0
+    for name in SITES:
+        there.give(f"tacit site stop --site {name}")
+        assert there.agents.pop(name).wait(timeout=60) == 0
+        assert json.loads(json.dumps(there.list(name)))["agent"]["doing"] == "stopped"
