@@ -207,6 +207,8 @@ def _show(found: dict[str, Any], costs: dict[str, str]) -> None:
             f"Budget of {each['name']}: epsilon {_up(each['spent'])} of {each['epsilon']:g} spent"
             f"{more} (delta {short(each['delta'])})."
         )
+    for number, told in found["problems"].items():
+        say(f"Run {number[:12]} cannot be read: {told}")
     if not found["runs"]:
         say("No runs.")
         return
@@ -299,7 +301,8 @@ def _tell(weighed: Any) -> None:
     settings, exact = run.source.study, weighed.review.exact
     say(f"{settings.title}: run {entry.run}")
     say(
-        f"{entry.method}, {settings.run.rounds:,} rounds, {run.problem.dimension:,} parameters; a "
+        f"{entry.study.method}, {settings.run.rounds:,} rounds, "
+        f"{run.problem.dimension:,} parameters; a "
         f"member that is silent for {entry.manifest.patience:g} s "
         f"{'is skipped' if entry.manifest.silent == 'skip' else 'stops the run'}."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,6 +21,9 @@ from tacit.cli import app
 from tacit.deploy.identity.keys import read_card
 from tacit.deploy.operate.verify import Verdict, verify_bundle
 from tacit.deploy.standing.members import code_of
+from tacit.deploy.standing.overview import overview
+from tacit.deploy.standing.queue import Queue
+from tacit.deploy.standing.site import find
 from tacit.privacy.ledger import read, verify
 from tests.docs.test_examples import examples, run_example
 from tests.sites import free_port
@@ -34,6 +38,7 @@ class Consortium:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.given = folder, list[str]()
+        self.queues: dict[str, Queue] = {}
         self.agents: dict[str, subprocess.Popen[bytes]] = {}
         self._port = str(free_port())
 
@@ -51,8 +56,6 @@ class Consortium:
 
     def _words(self, command: str) -> list[str]:
         """The command's words, with the codes that its owner heard."""
-        import shlex
-
         words = shlex.split(command)[1:]
         for number, word in enumerate(words):
             if re.fullmatch(r"\w+=ABCD EFGH \.\.\.", word):
@@ -78,12 +81,8 @@ class Consortium:
 
     def list(self, name: str) -> dict[str, Any]:
         """What `tacit site list` shows at a site, of runs that are decided."""
-        from tacit.deploy.standing.overview import overview
-        from tacit.deploy.standing.queue import Queue
-        from tacit.deploy.standing.site import find
-
         site = find(self.folder / name)
-        return overview(site, Queue(site))
+        return overview(site, self.queues.setdefault(name, Queue(site)))
 
     def runs(self, name: str) -> dict[str, dict[str, Any]]:
         """The runs of a site, by title."""
@@ -95,7 +94,7 @@ class Consortium:
         while not until():
             assert time.monotonic() < ends, self.logs()
             assert all(each.poll() is None for each in self.agents.values()), self.logs()
-            time.sleep(0.2)
+            time.sleep(0.5)
 
     def logs(self) -> str:
         """The last that every agent and every run printed."""

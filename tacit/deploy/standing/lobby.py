@@ -16,12 +16,13 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.deploy.agreement.manifest import parse_manifest
 from tacit.deploy.files import make_folder
 from tacit.deploy.identity.keys import Card
 from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.standing.members import declared_in, remember
-from tacit.deploy.standing.queue import Entry, Queue, State, parsed, refused_by
+from tacit.deploy.standing.queue import Entry, Queue, State, refused_by
 from tacit.deploy.standing.site import Site
 from tacit.errors import TacitError
 
@@ -175,7 +176,7 @@ class Lobby:
         if digest in self._bad:
             return False
         try:
-            manifest = parsed(data)
+            manifest = parse_manifest(data, "a manifest that was handed over", studied=False)
             known = {each.run: each for each in self._queue.entries()}
             before = known.get(manifest.run.hex())
             entry = self._queue.take(manifest, trusted=frozenset(self.cards))
@@ -190,7 +191,7 @@ class Lobby:
         if before is None:
             log.info(
                 "run %(run)s was proposed (%(title)s): tacit site approve %(run)s",
-                {"run": entry.run[:12], "title": entry.title},
+                {"run": entry.run[:12], "title": entry.study.title},
             )
         elif set(entry.signed) == set(before.signed):
             return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tacit.deploy.identity.pinning import trusted
@@ -14,7 +13,6 @@ from tacit.deploy.standing.queue import Entry, Queue, State
 from tacit.deploy.standing.site import Site
 from tacit.errors import LedgerError, PrivacyError
 from tacit.privacy.ledger.forecast import forecast
-from tacit.study._output.blocks import largest
 
 _PROGRESS = ("state", "round", "rounds", "round_seconds", "waiting_for", "without", "neighbours")
 
@@ -52,6 +50,7 @@ def overview(site: Site, queue: Queue) -> dict[str, Any]:
         ],
         "datasets": [_dataset(site, card.name, name, entries) for name in site.datasets],
         "runs": [_run(each, agent.get("run") == each.run) for each in entries],
+        "problems": queue.problems,
     }
 
 
@@ -70,15 +69,14 @@ def _dataset(site: Site, owner: str, name: str, entries: list[Entry]) -> dict[st
 
 
 def _run(entry: Entry, running: bool) -> dict[str, Any]:
-    study = entry.manifest.source(Path()).study
-    decision = entry.decision
+    study, decision = entry.study, entry.decision
     status = _status(entry) if entry.state in (State.BEGUN, State.FINISHED) else {}
     return {
         "run": entry.run,
         "title": study.title,
-        "method": entry.method,
-        "rounds": study.run.rounds,
-        "epsilon": None if study.privacy is None else largest(study.privacy.epsilon),
+        "method": study.method,
+        "rounds": study.rounds,
+        "epsilon": study.epsilon,
         "dataset": None if decision is None else decision.dataset,
         "state": "running" if running else entry.state.value,
         "signed": list(entry.signed),

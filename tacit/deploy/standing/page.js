@@ -154,7 +154,12 @@ function show(found) {
   at("agent").textContent = agentWords(found.agent);
   const order = { running: 0, "to be approved": 1, finished: 4, refused: 5 };
   const runs = [...found.runs].sort((a, b) => (order[a.state] ?? 2) - (order[b.state] ?? 2));
-  at("runs").replaceChildren(...(runs.length ? runs.map(runCard) : [make("p", "None yet.", "soft")]));
+  const problems = Object.entries(found.problems).map(([number, told]) =>
+    make("p", `Run ${number.slice(0, 12)} cannot be read: ${told}`, "bad"));
+  at("runs").replaceChildren(
+    ...problems,
+    ...(runs.length ? runs.map(runCard) : [make("p", "None yet.", "soft")]),
+  );
   at("budgets-section").hidden = !found.datasets.length;
   at("budgets").replaceChildren(...found.datasets.map(budgetCard));
   at("members").replaceChildren(found.members.length

@@ -16,11 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tacit.deploy.agreement.manifest import Manifest, parse_manifest, read_manifest
+from tacit.deploy.agreement.manifest import Manifest, check_runnable, parse_manifest
 from tacit.deploy.files import make_folder, write_json, write_text
 from tacit.deploy.identity.keys import Keys, sign, verify
 from tacit.deploy.standing.site import Site
 from tacit.errors import ConfigError
+from tacit.study._output.blocks import largest
 
 MOST_UNDECIDED = 50
 """Runs that may wait for their owner's decision: others cannot fill the disk with proposals."""
@@ -59,6 +60,42 @@ class Decision:
     neighbours: str = ""
 
 
+@dataclass(frozen=True)
+class Studied:
+    """What is read off a manifest's study once: it takes longer than all the rest.
+
+    Attributes:
+        title: title of the study.
+        method: name of the method.
+        rounds: number of rounds.
+        epsilon: largest budget of a site.
+        summed: whether releases are seen in sums only, for which members have keys.
+    """
+
+    title: str
+    method: str
+    rounds: int
+    epsilon: float | None
+    summed: bool
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Studied:
+        """Check the study of a manifest, and read it.
+
+        Raises:
+            ConfigError: a study that cannot be run between its members, or not here.
+        """
+        check_runnable(manifest)
+        study = manifest.source(Path()).study
+        return cls(
+            study.title,
+            str(dict(study.method)["name"]),
+            study.run.rounds,
+            None if study.privacy is None else largest(study.privacy.epsilon),
+            study.privacy is not None and study.privacy.summed,
+        )
+
+
 @dataclass(eq=False)
 class Entry:
     """A run in the queue.
@@ -66,6 +103,8 @@ class Entry:
     Attributes:
         folder: folder of the run.
         manifest: manifest with the signatures that are known here.
+        study: what is read off its study.
+        unsigned: members whose signature is missing.
         decision: what the owner decided; `None` as long as nothing.
         refusals: signed refusals of other members, by name.
         informed: members that are known to have the manifest with all signatures.
@@ -75,6 +114,8 @@ class Entry:
 
     folder: Path
     manifest: Manifest
+    study: Studied
+    unsigned: tuple[str, ...]
     decision: Decision | None = None
     refusals: dict[str, str] = field(default_factory=dict)
     informed: frozenset[str] = frozenset()
@@ -86,26 +127,11 @@ class Entry:
         """Id of the run, in hexadecimal."""
         return self.manifest.run.hex()
 
-    @cached_property
-    def unsigned(self) -> tuple[str, ...]:
-        """Members whose signature is missing."""
-        return tuple(self.manifest.unsigned())
-
     @property
     def signed(self) -> tuple[str, ...]:
         """Members that have signed."""
         missing = set(self.unsigned)
         return tuple(each.name for each in self.manifest.members if each.name not in missing)
-
-    @property
-    def title(self) -> str:
-        """Title of the study."""
-        return self.manifest.source(Path()).study.title
-
-    @property
-    def method(self) -> str:
-        """Name of the method."""
-        return str(dict(self.manifest.source(Path()).study.method)["name"])
 
     @property
     def state_folder(self) -> Path:
@@ -152,12 +178,39 @@ class Queue:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._read: dict[Path, tuple[tuple[int, int], Manifest]] = {}
+        self._read: dict[Path, tuple[tuple[int, int, int], Manifest, tuple[str, ...]]] = {}
+        self._studied: dict[bytes, Studied] = {}
+        self.problems: dict[str, str] = {}
+        """What is wrong with runs that cannot be read, by the name of their folder."""
+
+    def study(self, manifest: Manifest) -> Studied:
+        """What is read off a manifest's study, once for each run.
+
+        Raises:
+            ConfigError: a study that cannot be run between its members, or not here.
+        """
+        run = manifest.run
+        if run not in self._studied:
+            self._studied[run] = Studied.of(manifest)
+        return self._studied[run]
+
+    def unsigned(self, manifest: Manifest) -> list[str]:
+        """Members whose signature is missing in a manifest, or is not theirs."""
+        return manifest.unsigned(summed=self.study(manifest).summed)
 
     def entries(self) -> list[Entry]:
-        """All runs, by id: an order that is the same at every site."""
-        folders = sorted(self._site.runs.glob("*/manifest.toml"))
-        return [self._entry(path.parent) for path in folders]
+        """All runs that can be read, by id: an order that is the same at every site.
+
+        What is wrong with the others is in `problems`.
+        """
+        found, problems = list[Entry](), dict[str, str]()
+        for path in sorted(self._site.runs.glob("*/manifest.toml")):
+            try:
+                found.append(self._entry(path.parent))
+            except ConfigError as error:  # a file that was changed, a part that is not pinned
+                problems[path.parent.name] = str(error)
+        self.problems = problems
+        return found
 
     def find(self, run: str) -> Entry:
         """The run whose id begins like this.
@@ -174,20 +227,23 @@ class Queue:
     def _entry(self, folder: Path) -> Entry:
         path = folder / "manifest.toml"
         about = path.stat()
-        mark = about.st_mtime_ns, about.st_size
+        mark = about.st_mtime_ns, about.st_size, about.st_ino
         if path not in self._read or self._read[path][0] != mark:
-            self._read[path] = mark, read_manifest(path)
-        manifest = self._read[path][1]
-        if self._site.folder_of(manifest.run) != folder:
-            raise ConfigError(
-                f"{path} is the manifest of run {manifest.run.hex()[:12]}, not of this folder's: "
-                "somebody changed it. Delete the folder, or put the file back"
-            )
+            manifest = parse_manifest(path.read_bytes(), str(path), studied=False)
+            if self._site.folder_of(manifest.run) != folder:
+                raise ConfigError(
+                    f"{path} is the manifest of run {manifest.run.hex()[:12]}, not of this "
+                    "folder's: somebody changed it. Delete the folder, or put the file back"
+                )
+            self._read[path] = mark, manifest, tuple(self.unsigned(manifest))
+        _, manifest, unsigned = self._read[path]
         decided = _json(folder / "decision.json")
         known = _json(folder / "known.json")
         return Entry(
             folder,
             manifest,
+            self.study(manifest),
+            unsigned,
             None if not decided else Decision(**decided),
             dict(known.get("refusals", {})),
             frozenset(known.get("informed", ())),
@@ -213,7 +269,7 @@ class Queue:
                 f"the manifest has another card for {own.name!r} than {self._site.keys}: somebody "
                 "else's, or an outdated one. Send your member file again"
             )
-        signed = {each.name for each in manifest.members} - set(manifest.unsigned())
+        signed = {each.name for each in manifest.members} - set(self.unsigned(manifest))
         if not (signed if trusted is None else signed & trusted):
             raise ConfigError(
                 "nobody has signed this manifest, so nobody proposes it; its author proposes it "
@@ -225,7 +281,7 @@ class Queue:
                 before = self._entry(folder)
                 if before.manifest.run != manifest.run:
                     raise ConfigError(f"another run is in {folder}; propose it under another title")
-                merged = _merged(before.manifest, manifest)
+                merged = self._merged(before.manifest, manifest)
                 if merged == before.manifest:
                     return before
                 write_text(folder / "manifest.toml", merged.toml())
@@ -236,8 +292,19 @@ class Queue:
                     f"{MOST_UNDECIDED} runs wait to be approved; refuse some before more are taken"
                 )
             make_folder(folder)
-            write_text(folder / "manifest.toml", _merged(manifest, manifest).toml())
+            write_text(folder / "manifest.toml", self._merged(manifest, manifest).toml())
             return self._entry(folder)
+
+    def _merged(self, one: Manifest, other: Manifest) -> Manifest:
+        """A manifest with the valid signatures of two copies, and no invalid one."""
+        merged: dict[str, dict[str, str]] = {"signatures": {}, "mask_keys": {}}
+        for copy in (other, one):
+            for name in {each.name for each in copy.members} - set(self.unsigned(copy)):
+                for what, kept in merged.items():
+                    if name in getattr(copy, what):
+                        kept[name] = getattr(copy, what)[name]
+        vouchers = {**other.vouchers, **one.vouchers}
+        return one.model_copy(update={**merged, "vouchers": vouchers})
 
     def offer(self, manifest: Manifest) -> Entry:
         """Add a manifest of one's own, which nobody has signed yet."""
@@ -336,27 +403,6 @@ def refused_by(manifest: Manifest, refusals: Mapping[str, str]) -> dict[str, str
 def now() -> str:
     """The time, UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def parsed(data: bytes) -> Manifest:
-    """A manifest that another member's agent handed over.
-
-    Raises:
-        ConfigError: it is not one, or cannot be run here.
-    """
-    return parse_manifest(data, "a manifest that was handed over")
-
-
-def _merged(one: Manifest, other: Manifest) -> Manifest:
-    """A manifest with the valid signatures of two copies, and no invalid one."""
-    merged: dict[str, dict[str, str]] = {"signatures": {}, "mask_keys": {}, "vouchers": {}}
-    for copy in (other, one):
-        for name in {each.name for each in copy.members} - set(copy.unsigned()):
-            for what, kept in merged.items():
-                if name in getattr(copy, what):
-                    kept[name] = getattr(copy, what)[name]
-    merged["vouchers"] = {**other.vouchers, **one.vouchers}
-    return one.model_copy(update=merged)
 
 
 def _json(path: Path) -> dict[str, Any]:

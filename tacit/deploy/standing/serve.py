@@ -151,7 +151,7 @@ class Agent:
             "run %(run)s: %(title)s; its log is %(log)s",
             {
                 "run": candidate.run[:12],
-                "title": candidate.title,
+                "title": candidate.study.title,
                 "log": str(candidate.folder / "log.txt"),
             },
         )
