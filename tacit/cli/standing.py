@@ -309,7 +309,7 @@ def upgrade(
     A run ends with the version that it began with, so the agent finishes what it is in first. If
     the command fails, the agent goes on as it was.
 
-    For example: tacit site upgrade -- pip install --upgrade 'tacit[deploy]'
+    For example: tacit site upgrade -- pip install -U 'tacit[deploy]'
     """
     from tacit.cli.standing_agent import upgrade as renew
 

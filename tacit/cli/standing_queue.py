@@ -95,7 +95,7 @@ def propose(
         from tacit.deploy.files import write_text
         from tacit.deploy.identity.pinning import trust
         from tacit.deploy.standing.approval import invite
-        from tacit.deploy.standing.members import read_member, remember
+        from tacit.deploy.standing.members import code_of_run, read_member, remember
         from tacit.deploy.standing.queue import Queue
         from tacit.deploy.standing.site import find
         from tacit.study.read import read_study
@@ -141,14 +141,13 @@ def propose(
         if output is not None:
             write_text(output, entry.manifest.toml())
         place = output or entry.folder / "manifest.toml"
-        from tacit.deploy.standing.members import code_of_run
-
         say(f"Members whose agents have met get it by themselves. Send the others {place}.")
-        say(
-            "On a call with all members read out the code of the members, which those who are new "
-            "to it have to give; everybody has to hear everybody else confirm it:"
-        )
-        say(code_of_run(entry.manifest), "  ")
+        if new or output is not None:
+            say(
+                "On a call with all members read out the code of the members, which all who are "
+                "new to one another have to give; everybody has to hear everybody confirm it:"
+            )
+            say(code_of_run(entry.manifest), "  ")
         return 0
 
     return guarded(command, as_json=False)
@@ -271,6 +270,7 @@ def _approved(
 ) -> int:
     """Show what a run guarantees and costs, ask, and approve it."""
     from tacit.deploy.standing import approval
+    from tacit.deploy.standing.members import check_code
 
     approval.check_undecided(site, entry)
     weighed = approval.weigh(site, queue, entry, dataset)
@@ -281,6 +281,8 @@ def _approved(
             f"{', '.join(weighed.strangers)} are new here: give the code of the members, as you "
             "heard it on a call with all of them, with --code",
         )
+    if code is not None:
+        check_code(weighed.entry.manifest, code)
     if not yes and not _confirmed("Approve this run? Type yes: "):
         say("Not approved; nothing was signed.")
         return 1

@@ -26,7 +26,7 @@ from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import find
 from tacit.privacy.ledger import read, verify
 from tests.docs.test_examples import examples, run_example
-from tests.sites import free_port
+from tests.sites import STUDY, free_port, records
 
 PAGE = Path(__file__).parents[2] / "docs" / "standing.md"
 SITES = ["north", "south", "west", "east", "hub"]
@@ -170,3 +170,66 @@ def test_fifteen_commands_then_five_and_a_kill_in_between(there: Consortium) -> 
         there.give(f"tacit site stop --site {name}")
         assert there.agents.pop(name).wait(timeout=60) == 0
         assert json.loads(json.dumps(there.list(name)))["agent"]["doing"] == "stopped"
+
+
+@pytest.mark.long
+def test_an_upgrade_starts_the_agent_again_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    alone = Consortium(tmp_path)
+    alone.give("tacit site join --site hub --name hub --address localhost:7450")
+    alone.serve("hub")
+    try:
+        alone.wait(lambda: alone.list("hub")["agent"]["doing"] == "meets")
+        assert CliRunner().invoke(app, alone._words("x site upgrade --site hub -- false")).exit_code
+        alone.wait(lambda: alone.list("hub")["agent"]["doing"] == "meets")
+        out = tmp_path / "hub.out"
+        assert out.read_text().count("serving") == 1
+        alone.give("tacit site upgrade --site hub -- touch installed")
+        assert (tmp_path / "installed").exists()
+        alone.wait(lambda: out.read_text().count("serving") == 2)
+        assert alone.agents["hub"].poll() is None  # the same process
+        alone.wait(lambda: alone.list("hub")["agent"]["doing"] == "meets")
+        alone.give("tacit site stop --site hub")
+        assert alone.agents["hub"].wait(timeout=60) == 0
+    finally:
+        alone.end()
+
+
+@pytest.mark.slow
+def test_peers_take_two_runs_that_are_ready_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ring of three, all of which listen; each agent is in one run at a time."""
+    monkeypatch.chdir(tmp_path)
+    peers, names = Consortium(tmp_path), ("north", "south", "west")
+    table = records(tmp_path)
+    for name in names:
+        where = f"--site {name} --name {name} --address localhost:{free_port()}"
+        peers.give(f"tacit site join {where} --data {table} --records 20 --epsilon 5")
+    told = " ".join(
+        f"--member {name}/{name}.member.toml --fingerprint '{name}=ABCD EFGH ...'"
+        for name in names[1:]
+    )
+    titles = ("One", "Two")
+    for title, more in zip(titles, (told, ""), strict=True):
+        text = STUDY.replace("epsilon = 4.0", "epsilon = 2.0")
+        (tmp_path / f"{title}.toml").write_text(f'title = "{title}"\n{text}')
+        peers.give(
+            f"tacit site propose {title}.toml --site north --output {title}.run --yes {more}"
+        )
+    code = code_of(peers.card(name) for name in names)
+    for name in names[1:]:
+        for title in titles:
+            peers.give(f"tacit site approve {title}.run --site {name} --code '{code}' --yes")
+    for name in names:
+        peers.serve(name)
+    try:
+        peers.wait(lambda: all(peers.runs(n)[t]["bundle"] for n in names for t in titles))
+        for name in names:
+            (balance,) = read(tmp_path / name / "ledger").balances
+            assert (balance.runs, balance.releases) == (2, 10)
+            assert balance.spent < 5.0
+    finally:
+        peers.end()

@@ -92,19 +92,27 @@ def strangers(site: Site, manifest: Manifest) -> list[str]:
     return list(check_trusted(manifest, site.keys, site.load_keys().card.name))
 
 
+def check_code(manifest: Manifest, code: str) -> None:
+    """Refuse a code that is not that of a run's members.
+
+    Raises:
+        ConfigError: another code.
+    """
+    if not fits(code, code_of_run(manifest)):
+        raise ConfigError(
+            f"the code of these members is not {code}: the file was changed on its way, or the "
+            "code was read wrongly. Nobody is trusted, and nothing is approved; ask whoever "
+            "proposed the study to read it out again, and to send the file again if it differs"
+        )
+
+
 def confirm(site: Site, manifest: Manifest, code: str) -> None:
     """Pin the cards of all members of a run, if their code is the one that was told.
 
     Raises:
         ConfigError: another code, or another card of the same name is pinned.
     """
-    own = code_of_run(manifest)
-    if not fits(code, own):
-        raise ConfigError(
-            f"the code of these members is not {code}: the file was changed on its way, or the "
-            "code was read wrongly. Nobody is trusted, and nothing is approved; ask whoever "
-            "proposed the study to read it out again, and to send the file again if it differs"
-        )
+    check_code(manifest, code)
     name = site.load_keys().card.name
     for member in manifest.members:
         if member.name != name:

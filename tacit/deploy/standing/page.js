@@ -20,6 +20,10 @@ function number(value) {
   return String(Math.ceil(value * scale - 1e-9) / scale);
 }
 
+function small(value) {
+  return value < 1e-3 ? value.toExponential() : String(value);
+}
+
 function ago(seconds) {
   if (seconds === null || seconds === undefined) return "not heard yet";
   if (seconds < 5) return "here";
@@ -42,7 +46,7 @@ function runCard(run) {
   head.append(make("h3", run.title), make("span", stated(run), `state ${KINDS[run.state] || "wait"}`));
   card.append(head);
   const cost = run.epsilon === null ? "" : `, epsilon ${number(run.epsilon)}`;
-  const of = run.dataset ? ` of ${run.dataset}` : "";
+  const of = run.dataset ? ` from the budget of ${run.dataset}` : "";
   const about = make("p", `${run.method}${cost}${of}, run `, "soft");
   about.append(make("code", run.run.slice(0, 12)));
   card.append(about);
@@ -55,7 +59,7 @@ function runCard(run) {
   if (run.waits_for.length && run.state !== "to be approved") {
     card.append(make("p", `Waits for ${run.waits_for.join(", ")}`, "wait"));
   }
-  if (run.state !== "finished") card.append(make("p", `Signed by ${run.signed.join(", ") || "nobody"}`));
+  if (!["finished", "running"].includes(run.state)) card.append(make("p", `Signed by ${run.signed.join(", ") || "nobody"}`));
   if (run.failure) card.append(make("p", run.failure, "bad"));
   if (run.state === "running" && run.progress.rounds) card.append(...progressOf(run.progress));
   for (const [what, path] of [["Report", run.report], ["Signed bundle", run.bundle]]) {
@@ -110,7 +114,7 @@ function budgetCard(each) {
     drawn.append(part);
   }
   bar.append(drawn);
-  card.append(bar, make("p", `Epsilon ${number(each.spent)} of ${each.epsilon} spent, at delta ${each.delta}`));
+  card.append(bar, make("p", `Epsilon ${number(each.spent)} of ${each.epsilon} spent, at delta ${small(each.delta)}`));
   if (each.promised > each.spent) {
     card.append(make("p", `With all approved runs at most ${number(each.promised)}`, "soft"));
   }
@@ -162,12 +166,16 @@ function show(found) {
   );
   at("budgets-section").hidden = !found.datasets.length;
   at("budgets").replaceChildren(...found.datasets.map(budgetCard));
+  const meets = found.agent.doing === "meets";
   at("members").replaceChildren(found.members.length
-    ? tableOf(["Name", "Address", "Last heard"], found.members.map((each) => [
-      each.name,
-      each.address || "connects out",
-      found.agent.doing === "meets" ? ago(each.heard_seconds) : "",
-    ]))
+    ? tableOf(
+      ["Name", "Address", ...(meets ? ["Last heard"] : [])],
+      found.members.map((each) => [
+        each.name,
+        each.address || "connects out",
+        ...(meets ? [ago(each.heard_seconds)] : []),
+      ]),
+    )
     : make("p", "Nobody is confirmed yet.", "soft"));
 }
 

@@ -233,7 +233,7 @@ def set_budget(
 
 def write_settings(site: Site) -> None:
     """Write `site.toml`."""
-    lines = ["# A site of runs between sites; see `tacit site --help`.", f'format = "{_FORMAT}"']
+    lines = ["# A site of runs between sites.", f'format = "{_FORMAT}"']
     for name, path in site.datasets.items():
         lines += ["", f"[datasets.{json.dumps(name)}]", f"data = {json.dumps(str(path))}"]
     write_text(site.folder / "site.toml", "\n".join(lines) + "\n")
