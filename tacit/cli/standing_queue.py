@@ -373,8 +373,8 @@ def remove(folder: Path, name: str) -> int:
 
         distrust(find(folder), name)
         say(
-            f"{name} is no longer trusted. Runs that all have signed go on; refuse them to end "
-            "them."
+            f"{name} is no longer trusted. Runs with it that have begun go on; `tacit site refuse` "
+            "ends one here."
         )
         return 0
 

@@ -14,6 +14,7 @@ import queue as queues
 import re
 import time
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from tacit.deploy.agreement.manifest import parse_manifest
@@ -32,8 +33,12 @@ _NAME = hashlib.sha256(b"tacit lobby 1\n").hexdigest()
 _FORMAT = "tacit-lobby-1"
 _RUN = re.compile(r"[0-9a-f]{64}")
 _LARGEST = 4 << 20
+_MOST_RUNS = 200
+"""Runs in a list, at most; those that are over are not in it."""
+
 _TELL_SECONDS = 1.0
 _ASK_SECONDS = 5.0
+_MOST_ASKED = 10_000
 _SHOWN = (State.PROPOSED, State.SIGNING, State.READY, State.BEGUN, State.FAILED, State.REFUSED)
 
 
@@ -166,6 +171,8 @@ class Lobby:
 
     def _ask(self, sender: int, run: str) -> None:
         now = time.monotonic()
+        if len(self._asked) > _MOST_ASKED:
+            self._asked.clear()
         if now - self._asked.get((sender, run), -_ASK_SECONDS) < _ASK_SECONDS:
             return
         self._asked[sender, run] = now
@@ -223,7 +230,7 @@ def _runs(data: bytes) -> dict[str, dict[str, Any]]:
                 "signed": [str(name) for name in about["signed"]],
                 "refused": {str(name): str(text) for name, text in about["refused"].items()},
             }
-            for run, about in runs.items()
+            for run, about in islice(runs.items(), _MOST_RUNS)
             if _RUN.fullmatch(run)
         }
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

@@ -141,7 +141,7 @@ def known(site: Site) -> Mapping[str, MemberFile]:
     return {
         name: MemberFile(card, found[name].records)
         for name, card in pinned.items()
-        if name in found and found[name].card == card
+        if name in found
     }
 
 

@@ -19,9 +19,10 @@ from tacit.deploy.member.process import neighbours
 from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked
 from tacit.deploy.standing.child import Bundling, Child
 from tacit.deploy.standing.lobby import Lobby
+from tacit.deploy.standing.members import strangers
 from tacit.deploy.standing.queue import Entry, Queue, State
 from tacit.deploy.standing.site import Site, find
-from tacit.errors import TacitError, TransportError
+from tacit.errors import ConfigError, TacitError, TransportError
 
 log = logging.getLogger("tacit.site")
 
@@ -99,7 +100,10 @@ class Agent:
                     return Asked.STOP
                 if now is Asked.RESTART and self._child is None:
                     return Asked.RESTART
-                self._step(paused=now is not None)
+                try:
+                    self._step(paused=now is not None)
+                except (OSError, TacitError) as error:  # a full disk, a file of somebody else's
+                    self._say(f"something is wrong, and is tried again: {error}")
                 self._write(paused=now is not None)
                 self.stopping.wait(_TICK_SECONDS)
         finally:
@@ -129,7 +133,7 @@ class Agent:
 
     def _step(self, *, paused: bool) -> None:
         entries = self._queue.entries()
-        self._bundle(entries)
+        self._bundle(entries, paused=paused)
         if self._child is not None:
             self._watch(self._child)
             return
@@ -167,9 +171,18 @@ class Agent:
             if each.state in (State.READY, State.BEGUN)
             and (each.state is State.BEGUN or not each.refusals)
             and now >= self._tried.setdefault(each.run, _Tried()).again
-            and (each.state is State.BEGUN or self._neighbours(each) <= each.informed | each.met)
+            and (each.state is State.BEGUN or self._may_begin(each))
         ]
         return min(ready, key=lambda each: (not self._begun(each), each.run), default=None)
+
+    def _may_begin(self, entry: Entry) -> bool:
+        """Whether all members are still trusted, and the neighbours know that all have signed."""
+        try:
+            unknown = strangers(self.site, entry.manifest)
+        except ConfigError as error:  # a card was replaced since
+            self._fail(entry, str(error))
+            return False
+        return not unknown and self._neighbours(entry) <= entry.informed | entry.met
 
     def _begun(self, entry: Entry) -> bool:
         return entry.state is State.BEGUN and self._neighbours(entry) <= entry.met
@@ -228,14 +241,14 @@ class Agent:
         log.error("run %(run)s failed: %(why)s", {"run": entry.run[:12], "why": told})
         write_json(entry.folder / "failure.json", {"told": told})
 
-    def _bundle(self, entries: list[Entry]) -> None:
+    def _bundle(self, entries: list[Entry], *, paused: bool) -> None:
         """Write the bundle of a run that has ended; a failure costs nothing but the file."""
         if self._bundling is not None:
             if self._bundling.code is None:
                 return
             self._bundled(self._bundling.entry, self._bundling.code)
             self._bundling = None
-        for each in entries:
+        for each in [] if paused else entries:
             missing = each.state is State.FINISHED and not each.bundle.exists()
             if missing and each.decision is not None and self._bundles[each.run] < _BUNDLES:
                 self._bundles[each.run] += 1
@@ -286,7 +299,8 @@ class Agent:
             return
         self._wrote = now = time.monotonic()
         child, lobby = self._child, self._lobby
-        doing = "runs" if child is not None else "paused" if paused else "meets"
+        busy = child is not None or (paused and self._bundling is not None)
+        doing = "runs" if busy else "paused" if paused else "meets"
         document: dict[str, Any] = {
             "format": "tacit-serving-1",
             "time": time.time(),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.deploy.identity.pinning import distrust
+from tacit.deploy.identity.pinning import distrust, trust, trusted
 from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked, runs, serving, wait
 from tacit.deploy.standing.queue import Entry, State
 from tacit.deploy.standing.serve import Agent, _Tried
@@ -38,6 +38,11 @@ def test_a_run_begins_when_the_neighbours_know_that_all_have_signed(three: Three
     found = agent._next(queue.entries())
     assert found is not None
     assert found.run == entry.run
+    card = trusted(agent.site.keys)["west"]
+    distrust(agent.site.keys, "west")  # it has left
+    assert agent._next(queue.entries()) is None
+    trust(agent.site.keys, card)
+    assert agent._next(queue.entries()) is not None
     queue.note(entry, refusals={"south": "a signature"})
     assert agent._next(queue.entries()) is None
 
