@@ -107,10 +107,12 @@ def join(
 
     Private keys are made here and never leave the directory.
     """
-    from tacit.cli import standing_queue as queue
+    from tacit.cli import standing_joining
 
     raise typer.Exit(
-        queue.join(site, name, address, data, dataset, records, study, epsilon, delta, json=json)
+        standing_joining.join(
+            site, name, address, data, dataset, records, study, epsilon, delta, json=json
+        )
     )
 
 
@@ -191,10 +193,10 @@ def propose(
     site: SiteFolder = HERE,
 ) -> None:
     """Propose a study to all members, and approve it for your site."""
-    from tacit.cli import standing_queue as queue
+    from tacit.cli import standing_approving
 
     raise typer.Exit(
-        queue.propose(
+        standing_approving.propose(
             site,
             study,
             member or [],
@@ -213,9 +215,9 @@ def propose(
 @app.command("list")
 def show(site: SiteFolder = HERE, json: Json = False) -> None:
     """List runs: who proposed them, what they cost, and where they are."""
-    from tacit.cli import standing_queue as queue
+    from tacit.cli import standing_listing
 
-    raise typer.Exit(queue.show(site, json=json))
+    raise typer.Exit(standing_listing.show(site, json=json))
 
 
 @app.command()
@@ -236,9 +238,9 @@ def approve(
     site: SiteFolder = HERE,
 ) -> None:
     """Show what a run guarantees and costs, and approve it."""
-    from tacit.cli import standing_queue as queue
+    from tacit.cli import standing_approving
 
-    raise typer.Exit(queue.approve(site, run, dataset, code, yes=yes))
+    raise typer.Exit(standing_approving.approve(site, run, dataset, code, yes=yes))
 
 
 @app.command()
@@ -247,9 +249,9 @@ def refuse(run: Run, site: SiteFolder = HERE) -> None:
 
     What has been released remains spent.
     """
-    from tacit.cli import standing_queue as queue
+    from tacit.cli import standing_approving
 
-    raise typer.Exit(queue.refuse(site, run))
+    raise typer.Exit(standing_approving.refuse(site, run))
 
 
 @app.command()
@@ -261,9 +263,9 @@ def remove(
 
     The agent no longer talks to it, and no new run with it begins.
     """
-    from tacit.cli import standing_queue as queue
+    from tacit.cli import standing_joining
 
-    raise typer.Exit(queue.remove(site, name))
+    raise typer.Exit(standing_joining.remove(site, name))
 
 
 @app.command()
@@ -280,9 +282,9 @@ def budget(
     site: SiteFolder = HERE,
 ) -> None:
     """Set the budget of a dataset, or add a dataset."""
-    from tacit.cli import standing_queue as queue
+    from tacit.cli import standing_joining
 
-    raise typer.Exit(queue.budget(site, dataset, epsilon, delta, data))
+    raise typer.Exit(standing_joining.budget(site, dataset, epsilon, delta, data))
 
 
 @app.command()

@@ -12,8 +12,8 @@ import pytest
 
 from tacit.deploy.files import write_json
 from tacit.deploy.operate.watch import starting
+from tacit.deploy.standing.entries import Entry
 from tacit.deploy.standing.page import Page
-from tacit.deploy.standing.queue import Entry
 from tests.browser.test_report import CONTRAST, OVERFLOW, REQUEST
 from tests.unit.deploy.standing.conftest import Three, made, three  # noqa: F401 - fixtures
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tacit.deploy.agreement.declared import charges, misfits, own_records
 from tacit.deploy.operate.proposal import Review, propose, review
+from tacit.deploy.standing.entries import Decision, Entry, now, refusal
 from tacit.deploy.standing.members import (
     code_of_run,
     confirm,
@@ -17,7 +18,7 @@ from tacit.deploy.standing.members import (
     remember,
     strangers,
 )
-from tacit.deploy.standing.queue import Decision, Entry, Queue, now, refusal
+from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site
 from tacit.errors import ConfigError
 from tacit.privacy.event import Event

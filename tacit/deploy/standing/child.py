@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tacit.deploy.standing.queue import Entry
+from tacit.deploy.standing.entries import Entry
 from tacit.deploy.standing.site import Site
 
 _END_SECONDS = 120.0

@@ -22,8 +22,9 @@ from tacit.deploy.files import make_folder
 from tacit.deploy.identity.keys import Card
 from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.messages.transport import Transport
+from tacit.deploy.standing.entries import Entry, State, refused_by
 from tacit.deploy.standing.members import declared_in, remember
-from tacit.deploy.standing.queue import Entry, Queue, State, refused_by
+from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site
 from tacit.errors import TacitError
 

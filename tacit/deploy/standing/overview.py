@@ -9,7 +9,8 @@ from typing import Any
 from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.standing.approval import approved
 from tacit.deploy.standing.asking import serving
-from tacit.deploy.standing.queue import Entry, Queue, State
+from tacit.deploy.standing.entries import Entry, State
+from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site
 from tacit.errors import LedgerError, PrivacyError
 from tacit.privacy.ledger.forecast import forecast

@@ -18,9 +18,10 @@ from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.member.process import neighbours
 from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked
 from tacit.deploy.standing.child import Bundling, Child
+from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.members import strangers
-from tacit.deploy.standing.queue import Entry, Queue, State
+from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site, find
 from tacit.errors import ConfigError, TacitError, TransportError
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.deploy.standing.queue import State
+from tacit.deploy.standing.entries import State
 from tacit.privacy.ledger import read
 from tests.sites import records
 from tests.unit.deploy.standing.conftest import Three, made, three  # noqa: F401 - fixtures

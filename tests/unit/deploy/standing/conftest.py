@@ -13,8 +13,9 @@ import pytest
 from tacit.deploy.agreement.manifest import agreed
 from tacit.deploy.identity.pinning import trust
 from tacit.deploy.standing.approval import Weighed, weigh
+from tacit.deploy.standing.entries import Decision, Entry, now
 from tacit.deploy.standing.members import read_member, remember
-from tacit.deploy.standing.queue import Decision, Entry, Queue, now
+from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site, find, join
 from tacit.privacy.event import DiscreteGaussianRelease
 from tacit.privacy.ledger.book import RECORD

@@ -11,9 +11,9 @@ import pytest
 
 from tacit.deploy.identity.keys import load
 from tacit.deploy.standing.approval import refuse
+from tacit.deploy.standing.entries import State
 from tacit.deploy.standing.lobby import Lobby, _runs
 from tacit.deploy.standing.members import known, remove
-from tacit.deploy.standing.queue import State
 from tests.unit.deploy.standing.conftest import Three
 
 

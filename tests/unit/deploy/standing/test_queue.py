@@ -9,7 +9,8 @@ import pytest
 
 from tacit.deploy.standing import queue as queues
 from tacit.deploy.standing.approval import check_undecided, refuse
-from tacit.deploy.standing.queue import Decision, Queue, State, refusal, refused_by
+from tacit.deploy.standing.entries import Decision, State, now, refusal, refused_by
+from tacit.deploy.standing.queue import Queue
 from tacit.errors import ConfigError
 from tests.unit.deploy.standing.conftest import Three
 
@@ -29,7 +30,7 @@ def test_a_run_goes_from_proposed_to_ready_as_all_approve(three: Three) -> None:
 def test_nothing_is_approved_twice_and_a_refusal_is_final(three: Three) -> None:
     site, queue = three.sites["north"], three.queues["north"]
     entry = three.proposed()
-    again = Decision(approved=True, time=queues.now())
+    again = Decision(approved=True, time=now())
     with pytest.raises(ConfigError, match="was approved on"):
         queue.decide(entry, again)
     with pytest.raises(ConfigError, match="was approved on"):
@@ -45,7 +46,7 @@ def test_nothing_is_approved_twice_and_a_refusal_is_final(three: Three) -> None:
 def test_an_approval_that_was_killed_before_it_signed_goes_on(three: Three) -> None:
     site, queue = three.sites["south"], three.queues["south"]
     entry = queue.take(three.proposed().manifest)
-    queue.decide(entry, Decision(approved=True, time=queues.now(), dataset="records"))
+    queue.decide(entry, Decision(approved=True, time=now(), dataset="records"))
     assert "south" in queue.find(entry.run).unsigned
     check_undecided(site, queue.find(entry.run))
     assert "south" not in queue.sign(entry, site.load_keys()).unsigned

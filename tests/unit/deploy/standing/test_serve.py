@@ -11,7 +11,7 @@ import pytest
 
 from tacit.deploy.identity.pinning import distrust, trust, trusted
 from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked, runs, serving, wait
-from tacit.deploy.standing.queue import Entry, State
+from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.serve import Agent, _Tried
 from tacit.errors import RuntimeFailure
 from tests.unit.deploy.standing.conftest import Three
