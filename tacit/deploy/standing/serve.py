@@ -253,12 +253,12 @@ class Agent:
             missing = each.state is State.FINISHED and not each.bundle.exists()
             if missing and each.decision is not None and self._bundles[each.run] < _BUNDLES:
                 self._bundles[each.run] += 1
+                with suppress(OSError):
+                    shutil.copy(each.state_folder / "report.html", each.report)
                 self._bundling = Bundling(self.site, each)
                 return
 
     def _bundled(self, entry: Entry, code: int) -> None:
-        with suppress(OSError):
-            shutil.copy(entry.state_folder / "report.html", entry.report)
         told = "report and bundle are in %(place)s" if code == 0 else "no bundle, see %(place)s"
         place = entry.folder if code == 0 else entry.folder / "log.txt"
         log.info("run %(run)s: " + told, {"run": entry.run[:12], "place": str(place)})
