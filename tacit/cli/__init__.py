@@ -30,6 +30,7 @@ from tacit.cli import (
     parts,
     planning,
     sites,
+    standing,
     studies,
     tables,
 )
@@ -114,6 +115,7 @@ app.command()(before.check)
 app.add_typer(manifests.app)
 app.add_typer(parts.app)
 app.add_typer(creating.app)
+app.add_typer(standing.app)
 app.command()(sites.agent)
 app.command()(sites.coordinator)
 app.command()(sites.status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import threading
@@ -59,10 +60,23 @@ class JsonLines(logging.Formatter):
         return dumped(line, default=str)
 
 
-def take_part(options: Options, logs: Logs, *, dry_run: bool, json: bool) -> int:
-    """Run a member; see `tacit agent --help`."""
+def take_part(
+    options: Options, logs: Logs, *, dry_run: bool, json: bool, attended: bool = False
+) -> int:
+    """Run a member; see `tacit agent --help`.
+
+    Args:
+        options: locations of the files.
+        logs: how it logs.
+        dry_run: whether to check everything and release nothing.
+        json: whether to print JSON.
+        attended: whether to stop when standard input ends, as when the agent that started this one
+            is killed.
+    """
     logs.begin()
     stopping = threading.Event()
+    if attended:
+        threading.Thread(target=_until_left, args=(stopping,), daemon=True).start()
 
     def command() -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -83,6 +97,13 @@ def take_part(options: Options, logs: Logs, *, dry_run: bool, json: bool) -> int
         return 0
 
     return guarded(command, as_json=json)
+
+
+def _until_left(stopping: threading.Event) -> None:
+    """Stop when nobody holds the other end of standard input any longer."""
+    while os.read(0, 1024):
+        pass
+    stopping.set()
 
 
 def examined(options: Options, *, json: bool, beforehand: bool = False) -> int:

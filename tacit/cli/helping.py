@@ -17,7 +17,7 @@ SECTIONS = {
     "Check the guarantee": ("account", "plan", "audit", "ledger"),
     "Run between sites": (
         *("rehearse", "keys", "parts", "check", "manifest"),
-        *("agent", "coordinator", "status", "doctor", "bundle", "verify"),
+        *("site", "agent", "coordinator", "status", "doctor", "bundle", "verify"),
     ),
     "Reproduce published results": ("reproduce",),
     "Extend tacit": ("new",),

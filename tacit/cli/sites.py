@@ -33,6 +33,7 @@ Metrics = Annotated[
     ),
 ]
 JsonLogs = Annotated[bool, typer.Option("--json-logs", help="Log one JSON object per line.")]
+Attended = Annotated[bool, typer.Option("--attended", hidden=True)]
 TestSeed = Annotated[int | None, typer.Option("--test-seed", hidden=True)]
 
 
@@ -61,6 +62,7 @@ def agent(
     metrics: Metrics = None,
     json: Json = False,
     test_seed: TestSeed = None,
+    attended: Attended = False,
 ) -> None:
     """Take part in a run between sites with your records.
 
@@ -71,7 +73,7 @@ def agent(
 
     options = Options(manifest, keys, state, data, ledger, dataset, test_seed, metrics)
     logs = Logs(verbose=verbose, as_json=json_logs)
-    raise typer.Exit(take_part(options, logs, dry_run=dry_run, json=json))
+    raise typer.Exit(take_part(options, logs, dry_run=dry_run, json=json, attended=attended))
 
 
 def coordinator(
@@ -88,6 +90,7 @@ def coordinator(
     metrics: Metrics = None,
     json: Json = False,
     test_seed: TestSeed = None,
+    attended: Attended = False,
 ) -> None:
     """Coordinate a run between sites.
 
@@ -100,7 +103,7 @@ def coordinator(
 
     options = Options(manifest, keys, state, test_seed=test_seed, metrics=metrics, restore=restore)
     logs = Logs(verbose=verbose, as_json=json_logs)
-    raise typer.Exit(take_part(options, logs, dry_run=dry_run, json=json))
+    raise typer.Exit(take_part(options, logs, dry_run=dry_run, json=json, attended=attended))
 
 
 def rehearse(

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tacit.deploy.messages.handshake import Question
 from tacit.deploy.messages.wire import MAGIC, digest_of
 from tests.simulated_sites.disk import committed
 from tests.simulated_sites.hub import Process
@@ -178,6 +179,9 @@ class Transport:
         self._at.hub.touch()
         for key in list(keys):
             self._at.network.ask(self, sender, key)
+
+    def question(self, asked: int, asker: int) -> Question:
+        return Question(asked, asker)
 
     def close(self) -> None:
         self.closed = True

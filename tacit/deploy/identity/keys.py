@@ -326,7 +326,20 @@ def read_card(path: Path) -> Card:
         raise ConfigError(
             f"{path} cannot be read ({why(error)}); it should be a card.toml"
         ) from error
-    found = toml.parse(data, str(path))
+    return parse_card(data, str(path))
+
+
+def parse_card(data: bytes | str, path: str) -> Card:
+    """Check the text of an agent's card.
+
+    Args:
+        data: text of the file.
+        path: name of the file in messages.
+
+    Raises:
+        ConfigError: it is not a card.
+    """
+    found = toml.parse(data, path, _LARGEST)
     names = {each.name for each in fields(Card)}
     if found.pop("format", None) != _CARD or set(found) | {"voucher"} != names:
         raise ConfigError(f"{path} is not an agent's card; `tacit keys new` writes one")

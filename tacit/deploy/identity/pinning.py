@@ -79,6 +79,11 @@ def trusted(folder: Path) -> dict[str, Card]:
     return {card.name: card for card in cards}
 
 
+def distrust(folder: Path, name: str) -> None:
+    """Unpin the card of a member, if one is pinned."""
+    (folder / _FOLDER / f"{name}.toml").unlink(missing_ok=True)
+
+
 def trust_authority(
     folder: Path, pem: str, fingerprint: str | None = None, *, replace: bool = False
 ) -> str:

@@ -37,17 +37,25 @@ MASKED = STUDY.replace("clip = 1.0", "clip = 1.0\nmasks = true").replace(
 ).replace('name = "dpsg"', 'name = "gradient-descent"')  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["tacit-agent.service", "Containerfile"])
-def test_the_options_of_the_examples_exist(name: str) -> None:
-    help = CliRunner().invoke(app, ["agent", "--help"]).output
-    lines = (EXAMPLES / name).read_text().split("tacit agent", 1)[1].splitlines()
-    command = lines[0]
+@pytest.mark.parametrize(
+    ("name", "command", "least"),
+    [
+        ("tacit-agent.service", "agent", 4),
+        ("Containerfile", "agent", 4),
+        ("tacit-site.service", "site join", 5),
+        ("tacit-site.service", "site serve", 3),
+    ],
+)
+def test_the_options_of_the_examples_exist(name: str, command: str, least: int) -> None:
+    help = CliRunner().invoke(app, [*command.split(), "--help"]).output
+    lines = (EXAMPLES / name).read_text().split(f"tacit {command}", 1)[1].splitlines()
+    given = lines[0]
     for line in lines[1:]:
-        if not command.rstrip().endswith("\\"):
+        if not given.rstrip().endswith("\\"):
             break
-        command += line
-    options = re.findall(r"--[a-z-]+", command)
-    assert len(options) >= 4
+        given += line
+    options = re.findall(r"--[a-z-]+", given)
+    assert len(options) >= least
     for option in options:
         assert re.search(rf"{option}\b", help), option
 

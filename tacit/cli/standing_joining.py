@@ -1,0 +1,102 @@
+"""`tacit site join`, `remove` and `budget`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tacit.cli.console import emit, guarded, say
+from tacit.errors import ConfigError
+from tacit.privacy.digits import short
+
+
+def join(
+    folder: Path,
+    name: str,
+    address: str,
+    data: Path | None,
+    dataset: str,
+    records: int | None,
+    study: Path | None,
+    epsilon: float | None,
+    delta: float,
+    *,
+    json: bool,
+) -> int:
+    """See `tacit site join --help`."""
+
+    def command() -> int:
+        from tacit.deploy.agreement.declare import count
+        from tacit.deploy.standing import site as sites
+        from tacit.study.read import read_study
+
+        declared, told = records, ""
+        if study is not None:
+            if data is None or records is not None:
+                raise ConfigError("--study counts the records of --data, instead of --records")
+            counted = count(read_study(study), data)
+            declared, told = counted.declare, counted.unfit
+        if data is not None and declared is None:
+            raise ConfigError(
+                "say how many records your site declares to the others, with --records, or have "
+                "them counted for a study with --study"
+            )
+        if data is not None and epsilon is None:
+            raise ConfigError(
+                "say what everything that is ever released about these records may cost, with "
+                "--epsilon"
+            )
+        site, path = sites.join(folder, name, address, data, dataset, declared, epsilon, delta)
+        card = site.load_keys().card
+        if json:
+            emit(
+                {
+                    "format": "tacit-site-join-1",
+                    "name": name,
+                    "fingerprint": card.fingerprint(),
+                    "file": str(path),
+                    "records": declared,
+                }
+            )
+            return 0
+        say(f"Created {folder}. Send {path} to whoever proposes the study; it holds no secret.")
+        say("Fingerprint to tell them over another channel, such as the telephone:")
+        say(card.fingerprint(), "  ")
+        if declared is not None:
+            say(f"It declares {declared:,} records.")
+        if told:
+            say(f"For you alone: {told}")
+        at = "" if folder == Path("site") else f" --site {folder}"
+        say(f"Next: tacit site serve{at}")
+        return 0
+
+    return guarded(command, as_json=json)
+
+
+def remove(folder: Path, name: str) -> int:
+    """See `tacit site remove --help`."""
+
+    def command() -> int:
+        from tacit.deploy.standing.members import remove as distrust
+        from tacit.deploy.standing.site import find
+
+        distrust(find(folder), name)
+        say(
+            f"{name} is no longer trusted. Runs with it that have begun go on; `tacit site refuse` "
+            "ends one here."
+        )
+        return 0
+
+    return guarded(command, as_json=False)
+
+
+def budget(folder: Path, dataset: str, epsilon: float, delta: float, data: Path | None) -> int:
+    """See `tacit site budget --help`."""
+
+    def command() -> int:
+        from tacit.deploy.standing.site import find, set_budget
+
+        set_budget(find(folder), dataset, epsilon, delta, data)
+        say(f"{dataset} may cost epsilon {epsilon:g} at delta {short(delta)} over all runs.")
+        return 0
+
+    return guarded(command, as_json=False)

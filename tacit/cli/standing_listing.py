@@ -1,0 +1,107 @@
+"""`tacit site list`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tacit.cli.console import emit, guarded, say, table
+from tacit.cli.standing_approving import cost
+from tacit.errors import TacitError
+from tacit.privacy.digits import rounded_up, short
+
+
+def show(folder: Path, *, json: bool) -> int:
+    """See `tacit site list --help`."""
+
+    def command() -> int:
+        from tacit.deploy.standing.approval import weigh
+        from tacit.deploy.standing.entries import State
+        from tacit.deploy.standing.overview import overview
+        from tacit.deploy.standing.queue import Queue
+        from tacit.deploy.standing.site import find
+
+        site = find(folder)
+        queue = Queue(site)
+        found = overview(site, queue)
+        costs: dict[str, str] = {}
+        for each in queue.entries():
+            if each.state is not State.PROPOSED:
+                continue
+            try:
+                weighed = weigh(site, queue, each)
+                costs[each.run] = cost(weighed)
+            except TacitError as error:
+                costs[each.run] = f"cannot be approved: {error}"
+        if json:
+            for row in found["runs"]:
+                row["cost"] = costs.get(row["run"])
+            emit(found)
+            return 0
+        _show(found, costs)
+        return 0
+
+    return guarded(command, as_json=json)
+
+
+def _show(found: dict[str, Any], costs: dict[str, str]) -> None:
+    agent = found["agent"]
+    doing = {
+        "stopped": "not running: tacit site serve",
+        "meets": "running, in no run",
+        "paused": "paused for an upgrade",
+    }
+    told = doing.get(agent["doing"]) or f"in run {str(agent['run'])[:12]}"
+    say(f"{found['name']}: the agent is {told}.")
+    if agent["page"]:
+        say(f"Status page: {agent['page']}")
+    for each in found["datasets"]:
+        if "problem" in each:
+            say(f"Budget of {each['name']}: {each['problem']}")
+            continue
+        spent, promised = each["spent"], each["promised"]
+        more = f"; with approved runs at most {rounded_up(promised)}" if promised > spent else ""
+        say(
+            f"Budget of {each['name']}: epsilon {rounded_up(spent)} of {each['epsilon']:g} spent"
+            f"{more} (delta {short(each['delta'])})."
+        )
+    for number, told in found["problems"].items():
+        say(f"Run {number[:12]} cannot be read: {told}")
+    if not found["runs"]:
+        say("No runs.")
+        return
+    table(
+        ("Run", "Study", "Method", "Epsilon", "Signed by", "State"),
+        [
+            (
+                each["run"][:12],
+                each["title"],
+                each["method"],
+                "" if each["epsilon"] is None else f"{each['epsilon']:g}",
+                ", ".join(each["signed"]),
+                _state(each),
+            )
+            for each in found["runs"]
+        ],
+    )
+    for each in found["runs"]:
+        number = each["run"][:12]
+        if each["run"] in costs:
+            say(f"{number}: {costs[each['run']]}")
+        if each["failure"]:
+            say(f"{number}: {each['failure']}")
+        if each["bundle"]:
+            say(f"{number}: report {each['report']}, bundle {each['bundle']}")
+
+
+def _state(each: dict[str, Any]) -> str:
+    progress = each["progress"]
+    if each["refused_by"] and each["state"] != "refused":
+        return f"refused by {', '.join(each['refused_by'])}"
+    if each["state"] == "running" and progress:
+        told = f"round {progress['round']} of {progress['rounds']}"
+        waits = each["waits_for"]
+        return told + (f", waits for {', '.join(waits)}" if waits else "")
+    if each["state"] == "waits for signatures":
+        return f"to be signed by {', '.join(each['waits_for'])}"
+    return str(each["state"])

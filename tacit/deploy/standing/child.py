@@ -1,0 +1,133 @@
+"""Processes of a run: the one that takes part in it, and the one that writes its bundle."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tacit.deploy.standing.entries import Entry
+from tacit.deploy.standing.site import Site
+
+_END_SECONDS = 120.0
+"""After which a process that was asked to stop is killed, which loses nothing."""
+
+
+class Child:
+    """A member's process in one run.
+
+    It ends by itself, after the turn it is in, when its standard input is closed: so when this
+    process is killed.
+
+    Args:
+        site: the site.
+        entry: the run.
+    """
+
+    def __init__(self, site: Site, entry: Entry) -> None:
+        self.entry, self.began = entry, time.monotonic()
+        self._asked = False
+        self._log = entry.folder / "log.txt"
+        self._process = _started(_command(site, entry), self._log)
+        self._met_at: float | None = None
+
+    @property
+    def code(self) -> int | None:
+        """Exit code; `None` as long as it runs."""
+        return self._process.poll()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was asked to stop."""
+        return self._asked
+
+    def stop(self) -> None:
+        """Ask it to stop after the turn that it is in."""
+        if not self._asked and self._process.stdin is not None:
+            self._process.stdin.close()
+        self._asked = True
+
+    def end(self) -> int:
+        """Wait until it has stopped."""
+        self.stop()
+        try:
+            return self._process.wait(timeout=_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+    def status(self) -> dict[str, Any]:
+        """What it last said of itself, since it was started; empty if nothing."""
+        try:
+            found = json.loads((self.entry.state_folder / "status.json").read_bytes())
+        except (OSError, ValueError):
+            return {}
+        age = time.time() - float(found.get("time", 0.0))
+        return found if age <= time.monotonic() - self.began + 1.0 else {}
+
+    def failure(self) -> str:
+        """The last line that it printed."""
+        try:
+            lines = self._log.read_text(errors="replace").strip().splitlines()
+        except OSError:
+            return ""
+        return lines[-1][:1000] if lines else ""
+
+    def unmet(self) -> tuple[frozenset[str], frozenset[str], float]:
+        """Neighbours heard, neighbours never heard, and for how many seconds it has run."""
+        status = self.status()
+        if status.get("state") != "running":
+            self._met_at = None
+            return frozenset(), frozenset(), 0.0
+        self._met_at = time.monotonic() if self._met_at is None else self._met_at
+        around = status["neighbours"]
+        heard = {name for name, each in around.items() if each["silent_seconds"] is not None}
+        return frozenset(heard), frozenset(around) - heard, time.monotonic() - self._met_at
+
+
+class Bundling:
+    """The process that writes the signed bundle of a run that has ended.
+
+    Args:
+        site: the site.
+        entry: the run.
+    """
+
+    def __init__(self, site: Site, entry: Entry) -> None:
+        self.entry = entry
+        words = ["bundle", str(entry.state_folder), "--keys", str(site.keys), "--force"]
+        words += ["--output", str(entry.bundle)]
+        words += ["--ledger", str(site.ledger)]
+        command = [sys.executable, "-m", "tacit", *words]
+        self._process = _started(command, entry.folder / "log.txt")
+
+    @property
+    def code(self) -> int | None:
+        """Exit code; `None` as long as it runs."""
+        return self._process.poll()
+
+    def end(self) -> None:
+        """End it; a bundle is written completely or not at all."""
+        self._process.kill()
+        self._process.wait()
+
+
+def _command(site: Site, entry: Entry) -> list[str]:
+    decision = entry.decision
+    assert decision is not None and decision.approved
+    own = decision.dataset
+    words = ["coordinator" if own is None else "agent", "--attended"]
+    words += ["--manifest", str(entry.folder / "manifest.toml"), "--keys", str(site.keys)]
+    words += ["--state", str(entry.state_folder)]
+    if own is not None:
+        words += ["--data", str(site.datasets[own]), "--ledger", str(site.ledger)]
+        words += ["--dataset", own]
+    return [sys.executable, "-m", "tacit", *words]
+
+
+def _started(command: list[str], log: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as file:
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file, stderr=file)

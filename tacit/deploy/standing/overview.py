@@ -1,0 +1,110 @@
+"""What an owner sees of a site: its agent, members, budgets and runs. No private value is in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tacit.deploy.identity.pinning import trusted
+from tacit.deploy.standing.approval import approved
+from tacit.deploy.standing.asking import serving
+from tacit.deploy.standing.entries import Entry, State
+from tacit.deploy.standing.queue import Queue
+from tacit.deploy.standing.site import Site
+from tacit.errors import LedgerError, PrivacyError
+from tacit.privacy.ledger.forecast import forecast
+
+_PROGRESS = ("state", "round", "rounds", "round_seconds", "waiting_for", "without", "neighbours")
+
+
+def overview(site: Site, queue: Queue) -> dict[str, Any]:
+    """The site as a JSON document (`"format": "tacit-site-1"`).
+
+    Args:
+        site: the site.
+        queue: its queue.
+
+    Raises:
+        ConfigError: keys or a run's files that cannot be read.
+    """
+    agent, entries = serving(site), queue.entries()
+    card = site.load_keys().card
+    heard: Mapping[str, float] = agent.get("heard", {})
+    return {
+        "format": "tacit-site-1",
+        "name": card.name,
+        "folder": str(site.folder.absolute()),
+        "agent": {
+            "doing": agent.get("doing", "stopped"),
+            "run": agent.get("run"),
+            "page": agent.get("page", ""),
+        },
+        "members": [
+            {
+                "name": name,
+                "address": each.address,
+                "heard_seconds": heard.get(name),
+                "fingerprint": each.fingerprint(),
+            }
+            for name, each in trusted(site.keys).items()
+        ],
+        "datasets": [_dataset(site, card.name, name, entries) for name in site.datasets],
+        "runs": [_run(each, agent.get("run") == each.run) for each in entries],
+        "problems": queue.problems,
+    }
+
+
+def _dataset(site: Site, owner: str, name: str, entries: list[Entry]) -> dict[str, Any]:
+    try:
+        found = forecast(site.ledger, owner, name, approved(entries, name), [], None)
+    except (LedgerError, PrivacyError) as error:
+        return {"name": name, "problem": str(error)}
+    return {
+        "name": name,
+        "epsilon": found.epsilon,
+        "delta": found.delta,
+        "spent": found.spent,
+        "promised": found.promised,
+    }
+
+
+def _run(entry: Entry, running: bool) -> dict[str, Any]:
+    study, decision = entry.study, entry.decision
+    status = _status(entry) if entry.state in (State.BEGUN, State.FINISHED) else {}
+    return {
+        "run": entry.run,
+        "title": study.title,
+        "method": study.method,
+        "rounds": study.rounds,
+        "epsilon": study.epsilon,
+        "dataset": None if decision is None else decision.dataset,
+        "state": "running" if running else entry.state.value,
+        "signed": list(entry.signed),
+        "waits_for": _waits_for(entry, status if running else {}),
+        "refused_by": sorted(entry.refusals),
+        "failure": entry.failure,
+        "progress": {key: status[key] for key in _PROGRESS if key in status},
+        "report": str(entry.report) if entry.report.exists() else None,
+        "bundle": str(entry.bundle) if entry.bundle.exists() else None,
+        "log": str(entry.folder / "log.txt"),
+    }
+
+
+def _waits_for(entry: Entry, status: Mapping[str, Any]) -> list[str]:
+    """Whom a run waits for: to sign, to be told of it, or to send a message."""
+    match entry.state:
+        case State.PROPOSED:
+            return ["you"]
+        case State.SIGNING:
+            return list(entry.unsigned)
+        case _:
+            return list(status.get("waiting_for", ()))
+
+
+def _status(entry: Entry) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads((entry.state_folder / "status.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found

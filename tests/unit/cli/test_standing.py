@@ -1,0 +1,130 @@
+"""`tacit site`: what its commands print, ask for and refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tacit.cli import app
+from tacit.deploy.standing.entries import State
+from tacit.privacy.ledger import read
+from tests.sites import records
+from tests.unit.deploy.standing.conftest import Three, made, three  # noqa: F401 - fixtures
+
+
+def gives(*words: object) -> tuple[int, str]:
+    """The exit code of a command, and all that it printed."""
+    done = CliRunner().invoke(app, ["site", *map(str, words)])
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "give its --address"),
+        (["--data", "RECORDS"], "with --records, or have them counted"),
+        (["--data", "RECORDS", "--records", "20"], "may cost, with --epsilon"),
+        (["--study", "nowhere.toml"], "--study counts the records of --data"),
+        (["--data", "RECORDS", "--records", "20", "--epsilon", "-1"], "must be positive"),
+        (["--data", "nowhere.csv", "--records", "20", "--epsilon", "1"], "no such file"),
+    ],
+)
+def test_join_says_what_is_missing(tmp_path: Path, words: list[str], said: str) -> None:
+    table = str(records(tmp_path))
+    given = [table if word == "RECORDS" else word for word in words]
+    code, output = gives("join", "--site", tmp_path / "site", "--name", "north", *given)
+    assert (code, said in output) == (2, True), output
+
+
+def test_join_counts_records_as_the_study_reads_them(three: Three) -> None:  # noqa: F811
+    study = three.folder / "study.toml"
+    study.write_text(three.study().text)
+    table = three.folder / "records-20.csv"
+    words = ["--name", "east", "--data", table, "--study", study, "--epsilon", 1]
+    code, output = gives("join", "--site", three.folder / "east", *words, "--json")
+    found = json.loads(output)
+    assert (code, found["records"], found["format"]) == (0, 20, "tacit-site-join-1")
+    code, output = gives("join", "--site", three.folder / "more", *words)
+    assert code == 0
+    assert "Send" in output and "It declares 20 records." in output
+
+
+@pytest.mark.long
+def test_a_run_is_proposed_seen_approved_and_refused(three: Three) -> None:  # noqa: F811
+    north, south = three.sites["north"].folder, three.sites["south"].folder
+    study, sent = three.folder / "study.toml", three.folder / "run.toml"
+    study.write_text(three.study().text)
+    code, output = gives("propose", study, "--site", north)
+    assert (code, "give --yes if you have read" in output) == (2, True)
+    assert three.queues["north"].entries() == []  # nothing is left of it
+    code, output = gives("propose", study, "--site", north, "--output", sent, "--yes")
+    assert code == 0, output
+    (entry,) = three.queues["north"].entries()
+    assert entry.state is State.SIGNING
+    for told in ("is (4, 1e-6)-DP per record", "epsilon 0 of 5 is spent", "Approved run"):
+        assert told in output
+    code, output = gives("approve", sent, "--site", south)
+    assert (code, "give --yes" in output) == (2, True)
+    code, output = gives("list", "--site", south)
+    assert code == 0
+    assert "to be approved" in output
+    assert "with this run it would be 4 at most" in output
+    (row,) = json.loads(gives("list", "--site", south, "--json")[1])["runs"]
+    assert (row["signed"], row["waits_for"]) == (["north"], ["you"])
+    code, output = gives("approve", entry.run[:8], "--site", south, "--yes")
+    assert (code, "It begins when west has signed, too" in output) == (0, True)
+    code, output = gives("approve", entry.run[:8], "--site", south, "--yes")
+    assert (code, "was approved on" in output) == (2, True)
+    code, output = gives("refuse", entry.run[:8], "--site", south)
+    assert (code, "Refused run" in output) == (0, True)
+    assert "refused" in gives("list", "--site", south)[1]
+
+
+def test_new_members_need_their_owners_fingerprint(three: Three) -> None:  # noqa: F811
+    north, study = three.sites["north"].folder, three.folder / "study.toml"
+    study.write_text(three.study().text)
+    gives("remove", "south", "--site", north)
+    file = three.sites["south"].folder / "south.member.toml"
+    words = ["propose", study, "--site", north, "--member", file, "--yes"]
+    for more, said in (
+        ([], "told you over another channel"),
+        (["--fingerprint", "south=ABCD"], "It is not trusted"),
+        (["--fingerprint", "south"], "write NAME=CODE"),
+        (["--fingerprint", "east=ABCD"], "no --member file is of that name"),
+        (["--records", "south=many"], "not a number of records"),
+    ):
+        code, output = gives(*words, *more)
+        assert (code, said in " ".join(output.split())) == (2, True), output
+    assert three.queues["north"].entries() == []
+    told = three.sites["south"].load_keys().card.fingerprint()
+    code, output = gives(*words, "--fingerprint", f"south={told}")
+    assert (code, "read out the code of the members" in output) == (0, True)
+
+
+def test_members_and_budgets_are_changed(three: Three) -> None:  # noqa: F811
+    site = three.sites["north"]
+    assert gives("remove", "west", "--site", site.folder)[0] == 0
+    assert gives("remove", "west", "--site", site.folder)[0] == 2
+    assert gives("budget", "records", "--epsilon", 7, "--site", site.folder)[0] == 0
+    assert [each.epsilon for each in read(site.ledger).balances] == [7.0]
+    code, output = gives("budget", "labs", "--epsilon", 7, "--site", site.folder)
+    assert (code, "give its records with --data" in output) == (2, True)
+
+
+def test_without_an_agent_there_is_nothing_to_stop(three: Three) -> None:  # noqa: F811
+    folder = three.sites["north"].folder
+    code, output = gives("stop", "--site", folder)
+    assert (code, "No agent is running" in output) == (0, True)
+    code, output = gives("list", "--site", folder)
+    assert "not running: tacit site serve" in output
+    assert "No runs." in output
+    code, output = gives("upgrade", "--site", folder, "--", "false")
+    assert (code, "ended with exit code 1" in output) == (1, True)
+    assert gives("upgrade", "--site", folder, "--", "true")[0] == 0
+    code, output = gives("upgrade", "--site", folder, "--", three.folder / "nowhere")
+    assert (code, "cannot be run" in output) == (2, True)
+    code, output = gives("list", "--site", three.folder / "nowhere")
+    assert (code, "make a site with `tacit site join`" in output) == (2, True)
