@@ -48,7 +48,9 @@ def modules() -> list[ModuleType]:
     found = [tacit.deploy, tacit.privacy.ledger, stream]
     for package in (tacit.deploy, tacit.privacy.ledger):
         for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            found.append(importlib.import_module(each.name))
+            # a standing agent starts members as processes of their own
+            if not each.name.startswith(tacit.deploy.__name__ + ".standing"):
+                found.append(importlib.import_module(each.name))
     return found
 
 
