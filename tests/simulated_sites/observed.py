@@ -25,8 +25,6 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Attributes to be replaced, with what does the same and notes it."""
     keep, take, store = Mailbox._keep, Mailbox.take, HeardStore.keep
     read_hello, mask = peers.read_hello, sum_session.mask
-    label_of = sum_session.mask_label
-    labelled: dict[bytes, tuple[Any, ...]] = {}
 
     def kept(self: Any, sender: int, position: int, received: Any, *, early: bool) -> None:
         keep(self, sender, position, received, early=early)
@@ -51,16 +49,11 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
         _note("believed", question.key(), digest(data))
         return found
 
-    def labelling(run: bytes, *what: Any) -> bytes:
-        label = label_of(run, *what)
-        labelled[label] = tuple(
-            each.hex()[:16] if isinstance(each, bytes) else repr(each) for each in what
-        )
-        return label
-
     def masked(keys: Any, number: int, cohort: Any, label: bytes, size: int) -> Any:
         found = mask(keys, number, cohort, label, size)
-        _note("masked", number, label.hex()[:16], *labelled.get(label, ()))
+        process = world().process
+        slot = None if process is None else process.party.progress.round
+        _note("masked", number, label.hex()[:16], tuple(cohort), slot)
         return found
 
     return [
@@ -68,6 +61,5 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
         (Mailbox, "take", taken),
         (HeardStore, "keep", stored),
         (peers, "read_hello", believed),
-        (sum_session, "mask_label", labelling),
         (sum_session, "mask", masked),
     ]

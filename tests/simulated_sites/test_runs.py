@@ -101,9 +101,8 @@ def test_a_seed_with_its_faults_is_the_same_run_in_another_process(simulated: No
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("agents", [16, pytest.param(64, marks=pytest.mark.slow)])
-def test_many_members_end_after_kills(simulated: None, agents: int) -> None:
-    shape = cast.large(agents)
+def test_many_members_end_after_kills(simulated: None) -> None:
+    shape, agents = cast.large(16), 16
     faults = [
         Fault("torn commit", 3, 20, 0.3),
         Fault("kill", 5, 1.2, 0.5),
