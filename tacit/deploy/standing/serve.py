@@ -249,7 +249,11 @@ class Agent:
                 return
             self._bundled(self._bundling.entry, self._bundling.code)
             self._bundling = None
+        # its process still compares with the others, and writes the report last
+        going = None if self._child is None else self._child.entry.run
         for each in [] if paused else entries:
+            if each.run == going:
+                continue
             missing = each.state is State.FINISHED and not each.bundle.exists()
             if missing and each.decision is not None and self._bundles[each.run] < _BUNDLES:
                 self._bundles[each.run] += 1
