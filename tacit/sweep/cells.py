@@ -18,12 +18,16 @@ from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantee, Guarantees
 from tacit.problem.scores import scores
 from tacit.study import account
-from tacit.study.parts import installed
+from tacit.study.model import Study
+from tacit.study.parts import installed, method
 from tacit.study.read import Source, check_document
 from tacit.study.run import Assembled, assemble
 from tacit.sweep.cases import NAME, covered
 from tacit.sweep.chunk import chunk
 from tacit.sweep.grid import Grid
+
+DEFAULT = "default"
+"""What stands for an argument that the method sets by itself."""
 
 _WIDTH, _RUNS = 100, 1000
 """Most runs of a batch, and of a chunk."""
@@ -66,6 +70,25 @@ class Cell:
     def worst(self) -> Guarantee:
         """The weakest owner's guarantee."""
         return self.guarantee.worst
+
+    def value(self, key: str) -> Any:
+        """The value of a setting in this cell, given by sweep, study or default.
+
+        `None` where it does not apply, such as an argument that the method does not have.
+        """
+        if key in self.settings:
+            return self.settings[key]
+        section, _, rest = key.partition(".")
+        given: Any = self.study
+        for part in key.split("."):
+            given = given.get(part) if isinstance(given, Mapping) else None
+        if given is not None or section != "method":
+            return given if given is not None else _default(self.source.study, key)
+        arguments = {each.name: each for each in method(self.settings["method"]).parameters}
+        if rest not in arguments:
+            return None
+        value = arguments[rest].default
+        return DEFAULT if value is None or not isinstance(value, int | float | str) else value
 
 
 @remedy("give the result of tacit.sweep.plan(...)")
@@ -158,6 +181,14 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
         {key: (source.folder / path).resolve() for key, path in files.items() if path is not None},
         tuple(_batches(cell, chunk_runs) for cell in found),
     )
+
+
+def _default(study: Study, key: str) -> Any:
+    """The value of a key that a study leaves out, if it is a number, a text or true or false."""
+    found: Any = study
+    for part in key.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, int | float | str) else None
 
 
 def _refuse_ledger(source: Source) -> None:
