@@ -15,6 +15,7 @@ import numpy as np
 from tacit._jobs import Piece
 from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError
+from tacit.method.citation import papers_of
 from tacit.privacy.guarantee import Guarantee, Guarantees
 from tacit.problem.scores import scores
 from tacit.study import account
@@ -55,6 +56,7 @@ class Cell:
         work: approximate number of multiplications per run.
         measures: names of what is measured at the end of each run.
         covered: keys that the name of its case stands for.
+        papers: names of the papers that describe its method.
     """
 
     settings: Mapping[str, Any]
@@ -65,6 +67,7 @@ class Cell:
     work: float
     measures: frozenset[str]
     covered: frozenset[str] = frozenset()
+    papers: tuple[str, ...] = ()
 
     @property
     def worst(self) -> Guarantee:
@@ -221,7 +224,16 @@ def _cell(
     widest = max(1, int(min(_WIDTH, _BATCH / work, _NUMBERS / numbers)))
     # all batches of a cell have one width, so that it is compiled once
     width = math.ceil(seeds / math.ceil(seeds / widest))
-    return Cell(settings, _bare(document), source, stated, width, work, _measures(assembled))
+    return Cell(
+        settings,
+        _bare(document),
+        source,
+        stated,
+        width,
+        work,
+        _measures(assembled),
+        papers=papers_of(assembled.method),
+    )
 
 
 def _measures(assembled: Assembled) -> frozenset[str]:
