@@ -138,11 +138,37 @@ def _check_names(
         hint = f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(taken)}"
         raise error(f"{target.__name__} has no argument {unknown[0]!r}; {hint}")
     missing = [name for place, name in needed if name not in named and not 0 <= place < len(given)]
+    hints = _hints(target)
+    _check_complete(target, {name: hints.get(name, Any) for name in missing}, error)
     if missing:
-        hints = _hints(target)
         words = [_example(name, wanted(_NOTHING, hints.get(name, Any))) for name in missing]
         how = _documented_call(target) or f"give {', '.join(words)}"
         raise error(f"{target.__name__} needs {', '.join(missing)}; {how}")
+
+
+def _check_complete(
+    target: Callable[..., Any], missing: Mapping[str, Any], error: type[TacitError]
+) -> None:
+    """Refuse an object of a class that does not define all that its base class asks for."""
+    left = {name: hint for name, hint in missing.items() if "AbstractVar[" in str(hint)}
+    methods = sorted(getattr(target, "__abstractmethods__", ()))  # none of a function
+    if not left and not methods:
+        return
+    attributes = [f"{name}: ClassVar[{_inside(hint)}] = ..." for name, hint in left.items()]
+    told = [
+        *([f"the attributes {', '.join(attributes)}"] if attributes else []),
+        *([f"the methods {', '.join(methods)}"] if methods else []),
+    ]
+    raise error(
+        f"{target.__name__} does not define {' and '.join(told)}; docs/add_a_method.md has an "
+        "example in full"
+    )
+
+
+def _inside(hint: Any) -> str:
+    """The type inside an annotation, as it is written."""
+    [inner] = typing.get_args(hint)
+    return inner.__name__ if isinstance(inner, type) else str(inner)
 
 
 def _documented_call(target: Callable[..., Any]) -> str | None:

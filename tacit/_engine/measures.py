@@ -98,6 +98,7 @@ class History:
             privacy.
         metrics: names of the metrics that the user gave.
         solutions: every agent's iterate, shape `(rows, trials, agents, p)`, if they were kept.
+        stationary: whether `distance` is that from a point known to be stationary only.
     """
 
     rounds: Int[np.ndarray, " rows"]
@@ -107,6 +108,7 @@ class History:
     epsilon: Float[np.ndarray, "rows agents"]
     metrics: tuple[str, ...] = ()
     solutions: Float[np.ndarray, "rows trials agents p"] | None = None
+    stationary: bool = False
 
     @property
     def simulation_only(self) -> tuple[str, ...]:
@@ -117,6 +119,8 @@ class History:
 
     def __repr__(self) -> str:
         last, names = int(self.rounds[-1]), ", ".join(self.measured)
+        if self.stationary:
+            names += "; the reference is a stationary point, the objective may be smaller elsewhere"
         return f"<History of {last} rounds, recorded {len(self.rounds)} times: {names}>"
 
     def _repr_html_(self) -> str:

@@ -96,6 +96,8 @@ class Result:
         answers: answers of all trials, if they are no minimisers (simulation only).
         papers: names of the papers that describe the method; `cite` has them as BibTeX.
         skipped: numbers of points that agents' black boxes skipped, by name (simulation only).
+        stationary: whether the reference is known to be a stationary point only, as of a loss
+            that is not convex: the objective may be smaller elsewhere.
         shortened: what the clip shortens at the answers of the first trial, and of which share of
             the records, if that is counted (simulation only).
     """
@@ -117,6 +119,7 @@ class Result:
     papers: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     shortened: tuple[str, float] | None = None
+    stationary: bool = False
 
     def __repr__(self) -> str:
         trials, agents, _ = self.solutions.shape

@@ -192,7 +192,7 @@ def run(
     recorded = inputs.stops(rounds, record)
     began = time.monotonic()
     with jax.enable_x64(runtime.precision == "float64"), exhausted(runtime.trials):
-        point = _reference(problem, reference)
+        point, stationary = _reference(problem, reference)
         method = inputs.prepared(problem, network, method)
         numbers = len(method.numbers(problem))
         check_trials(runtime.trials, problem.agents, numbers, runtime.precision)
@@ -248,6 +248,7 @@ def run(
         epsilon=agreed.spent(found.rounds),
         metrics=tuple(functions),
         solutions=found.kept,
+        stationary=stationary,
     )
     return Result(
         solutions=found.answers,
@@ -256,6 +257,7 @@ def run(
         guarantee=stated,
         releases=agreed.table,
         reference=None if plan.reference is None else np.asarray(plan.reference),
+        stationary=stationary,
         rounds=rounds,
         seed=seed,
         seconds=time.monotonic() - began,
@@ -298,16 +300,18 @@ def _named(problem: Task, before: Any, after: Any) -> dict[str, int]:
     return {name: many for name, many in more if many}
 
 
-def _reference(problem: Task, reference: Any) -> Any:
+def _reference(problem: Task, reference: Any) -> tuple[Any, bool]:
+    """The reference, and whether it is only a stationary point."""
     if reference is None:
-        return None
+        return None, False
     if not isinstance(problem, Problem):
         raise ConfigError(
             f"reference={checks.shown(reference)}: {type(problem).__name__} have nothing to "
             "minimise, so there is no solution to compare with; leave it out"
         )
     if isinstance(reference, str) and reference == "solve":
-        return jnp.asarray(problem.reference().solution)
+        solved = problem.reference()
+        return jnp.asarray(solved.solution), solved.gap_kind == "none"
     if isinstance(reference, str):
         raise ConfigError(f"reference={checks.shown(reference)} must be 'solve', or a point")
     checks.real("reference", reference, ConfigError)
@@ -318,4 +322,4 @@ def _reference(problem: Task, reference: Any) -> Any:
         )
     if not np.isfinite(point).all():
         raise ConfigError("reference holds a number that is not finite")
-    return jnp.asarray(point)
+    return jnp.asarray(point), False

@@ -118,6 +118,12 @@ def _tell(found: Account, noise: MeanNoise | None, replaced: Stated | None) -> N
     )
     if worst.min_cohort:
         say(f"Adversary: {adversary(worst)}")
+    if worst.sites_per_person > 1:
+        say(
+            f"One person's records may be at {worst.sites_per_person} sites (sites_per_person). "
+            "Such a study is simulated only: between sites it is refused, since each site's ledger "
+            "sees its own releases only."
+        )
     if worst.sites_per_person == 1 and len(found.owners) > 1:
         say(
             "Each owner's line is about all data of that owner together, so the owners' epsilons "

@@ -37,6 +37,12 @@ def check(study: Path, data: Path, *, json: bool) -> int:
         if found.moved:
             each = ", ".join(f"{name} {count:,}" for name, count in found.moved.items())
             say(f"Values beyond their declared bounds are moved to them: {each}.")
+        for name in found.repeated:
+            say(
+                f"NOTE: several records have the same {name}. What the study protects is one "
+                "record; for everything about a person at a site, it needs records_per_person in "
+                "[privacy]."
+            )
         say(f"{found.unfit}" if found.unfit else "Every record fits the study.")
         say("Share only the number to declare; everything else here is private.")
         return code

@@ -106,7 +106,8 @@ SitesPerPerson = Annotated[
     typer.Option(
         "--sites-per-person",
         min=1,
-        help="Maximum number of sites with records of one person; more than 1 needs --local.",
+        help="Maximum number of sites with records of one person; more than 1 needs --local, and "
+        "is refused between sites.",
     ),
 ]
 Local = Annotated[

@@ -37,6 +37,14 @@ def predict_table(
             found = regression.predict(table, level=level)
             refusal = regression.table.refusal
             without = "" if refusal is None else refusal.reason
+        if without:
+            print(f"NOTE: without intervals: {without}.", file=sys.stderr)
+        left = int(found.isna().all(axis=1).sum())
+        if left:
+            print(
+                f"NOTE: {left:,} of {len(found):,} records lack a value and are not predicted.",
+                file=sys.stderr,
+            )
         if moved:
             each = ", ".join(f"{name} {count:,}" for name, count in moved.items())
             print(f"NOTE: values beyond declared bounds are moved to them: {each}", file=sys.stderr)
@@ -55,9 +63,7 @@ def predict_table(
             return 0
         write_text("output", output, found.to_csv(index=False))
         with printing(f"the means are in {output}"):
-            say(f"{len(found):,} means of {what} ({fitted.date}): {output}")
-            if without:
-                say(f"Without intervals: {without}.")
+            say(f"{len(found) - left:,} means of {what} ({fitted.date}): {output}")
         return 0
 
     return guarded(command, as_json=json)

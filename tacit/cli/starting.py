@@ -90,7 +90,8 @@ def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
     for name in found.repeated:
         say(
             f"NOTE: several records have the same {name}. What is protected is one record; for "
-            "everything about a person, set records_per_person (and sites_per_person) in [privacy]."
+            "everything about a person, set records_per_person in [privacy] (and sites_per_person, "
+            "only without masks and not between sites)."
         )
     if found.decimal_commas:
         say(

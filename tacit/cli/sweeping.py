@@ -195,7 +195,7 @@ def _tell(ended: Sweep) -> None:
         worst = runs.cell.worst
         rows.append(
             [
-                *(number(shown(runs.cell.settings.get(key))) for key in keys),
+                *(number(shown(runs.cell.value(key))) for key in keys),
                 rounded_up(spent(worst)),
                 status(worst.status),
                 precise(mean, error) or number(mean),

@@ -127,7 +127,8 @@ def run_written(
             print(
                 f"NOTE: several records have the same {name}. What is protected is one record, "
                 f"and {independent} take records as independent; to protect all records of a "
-                "person: --records-per-person, and --sites-per-person if they are at several sites",
+                "person: --records-per-person, and if they are at several sites "
+                "--sites-per-person, only with --local and not between sites",
                 file=sys.stderr,
             )
     if given.study is not None:

@@ -161,7 +161,8 @@ def _number(each: Released, groups: Sequence[str], least: float) -> Iterator[Ent
         told = SUPPRESSED if hidden else _vague(mean, unit)
         yield _entry(column.name, "", name, "mean", mean, told)
         shown = not hidden and math.isnan(spread.value)
-        why = "the variance came out at 0 or below" if shown else told
+        vague = told or _vague_deviation(spread, unit)
+        why = "the variance came out at 0 or below" if shown else vague
         yield _entry(column.name, "", name, "sd", spread, why)
         if each.intervals is None:
             continue
@@ -199,6 +200,12 @@ def _compared(cells: Cells, groups: Sequence[str]) -> Cells | None:
 
 def _vague(found: Estimate, unit: float) -> str:
     known = found.upper - found.lower < 2.0 * unit * _HALF
+    return "" if known or found.error == 0.0 else NOISE
+
+
+def _vague_deviation(found: Estimate, unit: float) -> str:
+    """As `_vague`; a standard deviation is between 0 and `unit`."""
+    known = found.lower > 0.0 and found.upper - found.lower < unit * _HALF
     return "" if known or found.error == 0.0 else NOISE
 
 

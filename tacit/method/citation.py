@@ -19,6 +19,9 @@ _SOURCE = re.compile(r"(?<![\w'\"`])Sources?: (.*?)\.(?=\s+[A-Z`*]|\s*$)")
 _CAPITALS = re.compile(r"\w*[A-Z]{2}\w*")
 """What small letters would spoil."""
 
+_MASKS = "Bonawitz et al. (2017)"
+"""What uniform masks follow."""
+
 _ITSELF = """\
 @misc{{tacit,
   author = {{{{The tacit maintainers}}}},
@@ -29,7 +32,7 @@ _ITSELF = """\
 
 
 def papers_of(method: AbstractMethod) -> tuple[str, ...]:
-    """Names of the papers that describe a method, and the methods inside it.
+    """Names of the papers that describe a method, the methods inside it and its masks.
 
     Args:
         method: a method.
@@ -40,6 +43,8 @@ def papers_of(method: AbstractMethod) -> tuple[str, ...]:
         ('Nedic, Ozdaglar (2009)',)
     """
     found = [name for kind in _kinds(method) for name in papers_of_kind(kind)]
+    if method.privacy is not None and method.privacy.hides.together:
+        found.append(_MASKS)
     return tuple(dict.fromkeys(found))
 
 

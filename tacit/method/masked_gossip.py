@@ -203,8 +203,8 @@ class MaskedGossip(AbstractMethod):
     def on(self, network: AbstractNetwork) -> MaskedGossip:
         """The method with the masks of neighbours, and the eigenvalues for exact averaging."""
         placed = replace(self, masks=network) if self.masks == "neighbours" else self
-        placed._pairs().learned(network.agents)  # masks that hide nobody are refused here
-        values = averaging_eigenvalues(cast(Graph, network))
+        values = averaging_eigenvalues(cast(Graph, network))  # too many agents are refused here
+        placed._pairs().learned(network.agents)  # and masks that hide nobody here
         return eqx.tree_at(lambda m: m.eigenvalues, placed, values, is_leaf=lambda v: v is None)
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:

@@ -130,8 +130,14 @@ class TableOne:
                 )
         if any(entry.note == NOISE for entry in self.entries):
             found.append(
-                f"{_MARK} Mostly noise: a count that may be 0 (it is printed as released, be it "
-                "negative), or an interval over half of the declared bounds."
+                f"{_MARK} Mostly noise: a count or standard deviation that may be 0 (a count is "
+                "printed as released, be it negative), or an interval over half of what the "
+                "declared bounds allow."
+            )
+        if any(_none(entry) for entry in self.entries):
+            found.append(
+                '"-" cannot be had: a variance or a number of records came out at 0 or below, or the '
+                "noise hides how many records a group has."
             )
         if any(entry.note == SUPPRESSED for entry in self.entries):
             found.append(
@@ -202,6 +208,8 @@ class TableOne:
         def mean(group: str, level: str, name: str) -> str:
             shown, spread = (self._found[name, level, group, each] for each in ("mean", "sd"))
             deviation = "-" if math.isnan(spread.value) else f"{spread.value:,.{digits}f}"
+            if shown.note != NOISE:  # else the mark is of both
+                deviation = self._marked(spread, deviation)
             return self._marked(shown, f"{_near(shown, digits)} ({deviation})")
 
         def median(group: str, level: str, name: str) -> str:
@@ -244,8 +252,13 @@ class TableOne:
         if not self.compared:
             return []
         p, smd = (self._found[name, "", "", each].value for each in ("p_value", "smd"))
-        shown = "" if math.isnan(p) else f"{p:.3f}" if p >= 0.001 else "<0.001"
-        return [shown, "" if math.isnan(smd) else f"{smd:.3f}"]
+        shown = "-" if math.isnan(p) else f"{p:.3f}" if p >= 0.001 else "<0.001"
+        return [shown, "-" if math.isnan(smd) else f"{smd:.3f}"]
+
+
+def _none(entry: Entry) -> bool:
+    """Whether an entry is printed as "-"."""
+    return math.isnan(entry.value) and entry.note != SUPPRESSED
 
 
 def _near(entry: Entry, digits: int) -> str:

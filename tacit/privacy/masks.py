@@ -39,6 +39,12 @@ UNIFORM = math.inf
 MOST_COALITIONS = 100_000
 """Maximum number of coalitions tried one by one, where the mask graph is not complete."""
 
+MOST_WORK = 4e9
+"""Maximum number of coalitions times the cube of the agents: some seconds on one core.
+
+Coalitions of one agent can be tried for 251 agents, and of two for 95.
+"""
+
 
 @checked(PrivacyError)
 def masked_mu(
@@ -212,10 +218,13 @@ def _left(
     if masks.sum() == agents * (agents - 1):
         yield masks[gone:, gone:]  # complete graph: all choices are alike
         return
-    if math.comb(agents, gone) > MOST_COALITIONS:
+    tried = math.comb(agents, gone)
+    if tried > MOST_COALITIONS or tried * agents**3 > MOST_WORK:
+        most = next(n for n in range(agents, 0, -1) if math.comb(n, gone) * n**3 <= MOST_WORK)
         raise PrivacyError(
-            f"{math.comb(agents, gone):,} sets of {gone} agents are too many to try each; share "
-            "masks among all pairs, where one stands for all, or ask for fewer"
+            f"masks: {tried:,} sets of {gone} of {agents} agents are too many to try each, which "
+            f"works for about {most} agents; share masks among all pairs (masks='all', up to 200 "
+            "agents), where one set stands for all, or take a smaller coalition or fewer agents"
         )
     for some in combinations(range(agents), gone):
         kept = np.setdiff1d(np.arange(agents), some)

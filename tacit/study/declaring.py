@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.rules import level_key
@@ -16,6 +16,8 @@ from tacit.errors import ConfigError, ProblemError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
 
 
 def column_of_sites(data: Path, site: str | None) -> str | None:
@@ -52,6 +54,27 @@ def rewrite(
         if missing_values and name != site:
             column = without_codes(column, missing_values)
         frame[name] = recoded(column, maps[name]) if name in maps else column
+
+
+def asked_for(given: Mapping[str, T], frame: pd.DataFrame, asked: Collection[str]) -> dict[str, T]:
+    """What options say of the columns that are asked for.
+
+    The same options may serve several commands, so what they say of other columns is not used.
+
+    Args:
+        given: what is said, by column.
+        frame: table of all records.
+        asked: columns that are asked for.
+
+    Raises:
+        ProblemError: a column that the table does not have.
+    """
+    from tacit.data.undeclared import column_named
+
+    for name in given:
+        if name not in asked:
+            column_named(frame, name, "an option declares")
+    return {name: each for name, each in given.items() if name in asked}
 
 
 _TRUTHS = ["false", "true"]

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import ConfigError
-from tacit.study.declaring import column_of_sites, declared_by, mapped, rewrite, sites_in
+from tacit.study.declaring import (
+    asked_for,
+    column_of_sites,
+    declared_by,
+    mapped,
+    rewrite,
+    sites_in,
+)
 from tacit.study.fitting import Fit
 from tacit.study.reading import Reading, key_of, relative
 from tacit.study.section_text import (
@@ -92,16 +99,17 @@ def describe_study(
     asked |= {} if site is None else {site: "site is"}
     rewrite(frame, asked, maps, missing_values, site)
     reading, told = reading.settled(frame)
-    for name, ends in (bounds or {}).items():
+    all_columns = {*map(str, frame.columns)} - {site}
+    used = {*(names or all_columns), *([] if by is None else [by])}
+    bounds = asked_for(bounds or {}, frame, used)
+    levels = asked_for(levels or {}, frame, used)
+    for name, ends in bounds.items():
         if not all(isinstance(end, int | float) for end in ends):
             raise ConfigError(f"bounds of {name!r} must be numbers; dates are not described")
-    declared, _ = declared_by(frame, bounds or {}, levels or {})
+    declared, _ = declared_by(frame, bounds, levels)
     decimal = reading.decimal or "."
     chosen = describable(frame, names or None, by, site, declared, decimal, sites)
-    rewritten = [name for name in maps if name != site]
-    unused = next((each for each in rewritten if each not in chosen.found.features), None)
-    if unused is not None:
-        raise ConfigError(f"map of {unused!r}: the column is not asked for; leave it out")
+    rewritten = [name for name in maps if name != site and name in chosen.found.features]
     kinds = mapped(chosen.found.features, maps, rewritten)
     codes = {"missing_values": list(missing_values)} if missing_values else {}
     parts = [

@@ -14,7 +14,14 @@ from typing import Any
 
 from tacit.data.formula import named_in
 from tacit.errors import ConfigError
-from tacit.study.declaring import column_of_sites, declared_by, mapped, rewrite, sites_in
+from tacit.study.declaring import (
+    asked_for,
+    column_of_sites,
+    declared_by,
+    mapped,
+    rewrite,
+    sites_in,
+)
 from tacit.study.reading import Reading, key_of, relative
 from tacit.study.section_text import (
     assumed_lines,
@@ -73,7 +80,8 @@ def fit_study(
         site: column that holds each record's site; `None` for four simulated sites.
         sites: names of all sites; by default those in the data, which are then assumed public.
         weights: column of the records' weights; `None` where all count alike.
-        bounds: declared bounds of numbers or dates, by column.
+        bounds: declared bounds of numbers or dates, by column; of columns that the formula does not
+            name they are not used, and so for levels.
         levels: declared levels, by column.
         maps: what values are rewritten to, by column with levels, or for the column of sites.
         missing: rule for records with a missing value.
@@ -85,7 +93,7 @@ def fit_study(
         reading: options for reading the file.
 
     Raises:
-        ConfigError: a declaration that is not valid, or of a column that the formula does not name.
+        ConfigError: a declaration that is not valid.
         ProblemError: a table or formula that cannot be read, or a column that cannot be used.
     """
     from tacit.data.guessing import several_of_one
@@ -107,13 +115,10 @@ def fit_study(
             f"site={site!r} is the target of {formula!r}; name the column that says where each "
             "record is"
         )
-    declared, formats = declared_by(frame, bounds or {}, levels or {})
-    rewritten = [name for name in maps if name != site]
-    unused = [n for n in (*declared, *rewritten) if n not in named and n != weights]
-    if unused:
-        raise ConfigError(
-            f"{unused[0]!r} is declared, and the formula {formula!r} does not name it; leave it out"
-        )
+    used = {*named, weights} - {None}
+    bounds = asked_for(bounds or {}, frame, used)
+    declared, formats = declared_by(frame, bounds, asked_for(levels or {}, frame, used))
+    rewritten = [name for name in maps if name in used and name != site]
     found = filled(frame, declared, named, family, reading.decimal or ".", weights)
     found = replace(found, taken={**found.taken, **formats})
     kinds = mapped(found.features, maps, rewritten)

@@ -22,7 +22,7 @@ from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
 from tacit.problem.problem import Problem
-from tacit.problem.reference import Reference
+from tacit.problem.reference import GapKind, Reference
 from tacit.problem.scores import base_scores, scores
 from tacit.problem.simulator import LossBox
 from tacit.problem.task import Task
@@ -212,7 +212,14 @@ def execute(
             progress=progress,
         )
     parts = installed(assembled.source.foreign)
-    result = replace(result, environment={**result.environment, **parts})
+    stationary = reference is not None and reference.gap_kind is GapKind.NONE
+    history = replace(result.history, stationary=stationary)
+    result = replace(
+        result,
+        environment={**result.environment, **parts},
+        history=history,
+        stationary=stationary,
+    )
     return Outcome(assembled, result, reference, _scores(assembled, result, reference))
 
 

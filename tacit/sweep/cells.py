@@ -15,15 +15,20 @@ import numpy as np
 from tacit._jobs import Piece
 from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError
+from tacit.method.citation import papers_of
 from tacit.privacy.guarantee import Guarantee, Guarantees
 from tacit.problem.scores import scores
 from tacit.study import account
-from tacit.study.parts import installed
+from tacit.study.model import Study
+from tacit.study.parts import installed, method
 from tacit.study.read import Source, check_document
 from tacit.study.run import Assembled, assemble
 from tacit.sweep.cases import NAME, covered
 from tacit.sweep.chunk import chunk
 from tacit.sweep.grid import Grid
+
+DEFAULT = "default"
+"""What stands for an argument that the method sets by itself."""
 
 _WIDTH, _RUNS = 100, 1000
 """Most runs of a batch, and of a chunk."""
@@ -51,6 +56,7 @@ class Cell:
         work: approximate number of multiplications per run.
         measures: names of what is measured at the end of each run.
         covered: keys that the name of its case stands for.
+        papers: names of the papers that describe its method.
     """
 
     settings: Mapping[str, Any]
@@ -61,11 +67,31 @@ class Cell:
     work: float
     measures: frozenset[str]
     covered: frozenset[str] = frozenset()
+    papers: tuple[str, ...] = ()
 
     @property
     def worst(self) -> Guarantee:
         """The weakest owner's guarantee."""
         return self.guarantee.worst
+
+    def value(self, key: str) -> Any:
+        """The value of a setting in this cell, given by sweep, study or default.
+
+        `None` where it does not apply, such as an argument that the method does not have.
+        """
+        if key in self.settings:
+            return self.settings[key]
+        section, _, rest = key.partition(".")
+        given: Any = self.study
+        for part in key.split("."):
+            given = given.get(part) if isinstance(given, Mapping) else None
+        if given is not None or section != "method":
+            return given if given is not None else _default(self.source.study, key)
+        arguments = {each.name: each for each in method(self.settings["method"]).parameters}
+        if rest not in arguments:
+            return None
+        value = arguments[rest].default
+        return DEFAULT if value is None or not isinstance(value, int | float | str) else value
 
 
 @remedy("give the result of tacit.sweep.plan(...)")
@@ -160,6 +186,14 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
     )
 
 
+def _default(study: Study, key: str) -> Any:
+    """The value of a key that a study leaves out, if it is a number, a text or true or false."""
+    found: Any = study
+    for part in key.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, int | float | str) else None
+
+
 def _refuse_ledger(source: Source) -> None:
     privacy = source.study.privacy
     if privacy is None or privacy.ledger is None:
@@ -190,7 +224,16 @@ def _cell(
     widest = max(1, int(min(_WIDTH, _BATCH / work, _NUMBERS / numbers)))
     # all batches of a cell have one width, so that it is compiled once
     width = math.ceil(seeds / math.ceil(seeds / widest))
-    return Cell(settings, _bare(document), source, stated, width, work, _measures(assembled))
+    return Cell(
+        settings,
+        _bare(document),
+        source,
+        stated,
+        width,
+        work,
+        _measures(assembled),
+        papers=papers_of(assembled.method),
+    )
 
 
 def _measures(assembled: Assembled) -> frozenset[str]:

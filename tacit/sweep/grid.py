@@ -25,8 +25,10 @@ _FIXED = {
     "run.trials": "the number of runs of a cell is the number of seeds",
     "run.output": "a sweep has one directory, which is given apart",
     "run.record": "a sweep measures at the end of a run",
-    "method.name": "methods are given apart",
-    "method": "methods are given apart, and the arguments of one as NAME.key, such as dpsg.step",
+    "method.name": "methods are given apart (methods = [...] at the top of a grid file, --method, "
+    "or Grid(methods=...))",
+    "method": "methods are given apart (methods = [...] at the top of a grid file, --method, or "
+    "Grid(methods=...)), and the arguments of one as NAME.key, such as dpsg.step",
     "data.path": "all cells share the study's records",
     "data.labels": "all cells share the study's records",
     "title": "it changes no number",

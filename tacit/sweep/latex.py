@@ -42,7 +42,7 @@ def cells_table(
     for runs in found:
         worst = runs.cell.worst
         cells = [
-            *(_text(words.value_text(runs.cell.settings.get(key), names)) for key in keys),
+            *(_text(words.value_text(runs.cell.value(key), names)) for key in keys),
             rf"$\leq {rounded_up(spent(worst))}$" if math.isfinite(spent(worst)) else r"$\infty$",
             latex(words.status(worst.status)),
             *(plus_minus(*runs.mean(measure)) for measure in measures),

@@ -114,7 +114,7 @@ def _values(found: Sequence[Runs], key: str) -> list[Any]:
 
 
 def _numeric(found: Sequence[Runs], key: str) -> bool:
-    values = [runs.cell.settings[key] for runs in found if key in runs.cell.settings]
+    values = [value for runs in found if (value := runs.cell.value(key)) is not None]
     return all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
 
 
@@ -145,7 +145,7 @@ def _series(
                 x=places,
                 y=[mean for mean, _ in means],
                 error=[2.0 * error for _, error in means],
-                level=axis is not None and axis not in members[0].cell.settings,
+                level=axis is not None and members[0].cell.value(axis) is None,
                 facet=panel,
             )
         )
@@ -166,7 +166,7 @@ def _place(runs: Runs, axis: str | None, names: Mapping[str, str]) -> Any:
     """The position of a cell on the horizontal axis; `None` where it has none."""
     if axis is None:
         return words.label(runs, names=names)
-    value = words.value_text(runs.cell.settings.get(axis), names)
+    value = words.value_text(runs.cell.value(axis), names)
     if value is None:
         return None
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -179,7 +179,7 @@ def _row(
     mean, error = runs.mean(measure)
     worst, count = runs.cell.worst, len(runs.finished)
     row: dict[str, Any] = {
-        name: shown_value(runs.cell.settings.get(key)) for key, name in words.headings(keys).items()
+        name: shown_value(runs.cell.value(key)) for key, name in words.headings(keys).items()
     }
     if not brief:
         row |= {"epsilon": spent(worst), "guarantee": words.status(worst.status)}

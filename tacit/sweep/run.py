@@ -14,6 +14,7 @@ from tacit._jobs import Cluster, Piece, Store, Told, answers, name_of, run
 from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.escape import cell
+from tacit.method.citation import bibtex
 from tacit.report.sweep import draw, write_sweep
 from tacit.study._output.files import jsonable
 from tacit.study.read import Source
@@ -262,6 +263,10 @@ def _write(ended: Sweep) -> None:
     named = list(dict.fromkeys([ended.measure, *measures(ended.found)]))
     text = ended.to_latex(*named[:_COLUMNS])
     directory.whole(folder / "cells.tex", lambda draft: draft.write_text(text, encoding="utf-8"))
+    papers = bibtex(list(dict.fromkeys(p for runs in ended.found for p in runs.cell.papers)))
+    directory.whole(
+        folder / "references.bib", lambda draft: draft.write_text(papers, encoding="utf-8")
+    )
     source = ended.plan.source
     directory.whole(
         folder / "study.toml", lambda draft: draft.write_text(source.text, encoding="utf-8")

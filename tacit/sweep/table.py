@@ -140,7 +140,7 @@ def runs_frame(plan: Plan, found: Sequence[Runs]) -> pd.DataFrame:
         pd.DataFrame(
             {
                 "cell": number,
-                **{key: shown(runs.cell.settings.get(key)) for key in keys},
+                **{key: shown(runs.cell.value(key)) for key in keys},
                 "seed": runs.cell.source.study.run.shared_seed,
                 "trial": np.arange(plan.seeds),
                 "finished": runs.finished,
@@ -160,7 +160,7 @@ def cells_frame(found: Sequence[Runs]) -> pd.DataFrame:
     rows = []
     for number, runs in enumerate(found):
         row: dict[str, Any] = {"cell": number}
-        row |= {key: shown(runs.cell.settings.get(key)) for key in settings(found)}
+        row |= {key: shown(runs.cell.value(key)) for key in settings(found)}
         row |= {"runs": len(runs.finished), "finished": int(runs.finished.sum())}
         for name in measures(found):
             row[name], row[f"{name}_error"] = runs.mean(name)

@@ -332,7 +332,7 @@ def check_constraint(constraint: AbstractConstraint, dimension: Count = 4) -> No
 
 
 @checked(ConfigError)
-def check_graph(topology: AbstractTopology, agents: Sequence[int] = (4, 5, 8)) -> None:
+def check_graph(topology: AbstractTopology, agents: int | Sequence[int] = (4, 5, 8)) -> None:
     """Check a rule for drawing graphs against the requirements on every network.
 
     The graph has one node per agent, is connected, has no loops, is the same when drawn again, and
@@ -340,7 +340,7 @@ def check_graph(topology: AbstractTopology, agents: Sequence[int] = (4, 5, 8)) -
 
     Args:
         topology: rule under test.
-        agents: numbers of agents to draw the graph for, each at least 2.
+        agents: number of agents to draw the graph for, at least 2, or several.
 
     Raises:
         AssertionError: a requirement does not hold.
@@ -349,6 +349,7 @@ def check_graph(topology: AbstractTopology, agents: Sequence[int] = (4, 5, 8)) -
     import networkx as nx
 
     name = type(topology).__name__
+    agents = (agents,) if isinstance(agents, int) else agents
     if not len(agents):
         raise ConfigError("agents is empty: give numbers of agents to draw the graph for")
     for count in agents:

@@ -141,6 +141,10 @@ def test_a_ledger_is_charged_once_for_a_run(tmp_path: Path) -> None:
     study = written(tmp_path, ("masks = true\n", 'ledger = "clinics.ledger"\ndataset = "visits"\n'))
     assert told("run", study)["ledger"]["repeated"] is False
     assert told("run", study, "--force")["ledger"]["repeated"] is True
+    again = CliRunner().invoke(app, ["run", str(study), "--force"]).output
+    assert "the same noise was drawn again. For new noise, which is charged, change seed" in (
+        " ".join(again.split())
+    )
     other = study.read_text().replace('"sex", ', "")
     study.write_text(other)
     assert CliRunner().invoke(app, ["run", str(study), "--force"]).exit_code == 2

@@ -141,6 +141,7 @@ def test_runs_that_diverge_are_counted_and_left_out_of_means(tmp_path: Path) -> 
     assert (out / "report.html").read_text() == page
     # LaTeX begins with the measure that was asked for
     assert "Guarantee & Disagreement & " in (out / "cells.tex").read_text()
+    assert "@misc{tacit," in (out / "references.bib").read_text()
 
 
 def long_sweep(out: Path, path: Path) -> subprocess.Popen[str]:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import jax
 import numpy as np
@@ -149,6 +149,19 @@ def test_a_function_is_held_to_its_annotations() -> None:
         _several()
     with pytest.raises(ConfigError, match="_asked has no argument 'stepp'; did you mean 'step'"):
         _several(stepp=1.0)
+
+
+def test_what_a_class_does_not_define_is_told() -> None:
+    class Cauchy(problem.AbstractScalarLoss):
+        smooth: ClassVar[bool] = True
+
+    with pytest.raises(ProblemError) as error:
+        Cauchy()
+    assert str(error.value) == (
+        "Cauchy does not define the attributes convex: ClassVar[bool] = ..., curvature: "
+        "ClassVar[float] = ... and the methods derivative, encode, value; docs/add_a_method.md "
+        "has an example in full"
+    )
 
 
 def test_a_missing_argument_of_anything_public_is_told() -> None:

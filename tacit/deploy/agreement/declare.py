@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.deploy.agreement.records import counts_are_public, read_records, unfit_records
+from tacit.deploy.agreement.records import (
+    counts_are_public,
+    read_records,
+    repeated_persons,
+    unfit_records,
+)
 from tacit.study._sections.data import site_column
 from tacit.study.build import PER_SITE, method_of
 from tacit.study.read import Source
@@ -22,6 +27,8 @@ class Count:
         records: number of records that remain.
         dropped: number of records left out because they lack a value.
         moved: number of values beyond a declared bound, which are moved to it, by column.
+        repeated: columns whose names say who a record is about, and of which several records have
+            one value, where the study protects single records.
         unfit: number of records that do not fit the study, and what is wrong with the first; empty
             if all fit.
     """
@@ -32,6 +39,7 @@ class Count:
     dropped: int
     moved: Mapping[str, int]
     unfit: str
+    repeated: tuple[str, ...] = ()
 
 
 def count(source: Source, data: Path) -> Count:
@@ -55,6 +63,7 @@ def count(source: Source, data: Path) -> Count:
         dropped=of - records,
         moved=total.moved,
         unfit=unfit_records(source, data),
+        repeated=repeated_persons(source, data),
     )
 
 

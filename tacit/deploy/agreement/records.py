@@ -71,6 +71,24 @@ def unfit_records(source: Source, data: Path) -> str:
     )
 
 
+def repeated_persons(source: Source, data: Path) -> tuple[str, ...]:
+    """Columns that say who a record is about, of which several of an owner's records have one value.
+
+    None where the study protects all records of a person. Private, only for the owner.
+
+    Args:
+        source: the study.
+        data: file of the owner's records.
+    """
+    from tacit.data.guessing import several_of_one
+
+    privacy = source.study.privacy
+    if privacy is None or privacy.records_per_person > 1:
+        return ()
+    frame, declared = _table(source, data)
+    return tuple(name for name in several_of_one(frame) if name not in declared.features)
+
+
 def counts_are_public(source: Source, names: Sequence[str]) -> bool:
     """Whether the declared numbers of records are exact, not upper bounds.
 

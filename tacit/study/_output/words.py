@@ -143,7 +143,8 @@ def _charged(outcome: Outcome) -> list[str]:
         return []
     least = min(charge.balances, key=lambda balance: balance.left)
     entered = (
-        f"The ledger already has this run, as entry {charge.sequence}; nothing was added"
+        f"The ledger already has this run, as entry {charge.sequence}; nothing was added, "
+        "since the same noise was drawn again. For new noise, which is charged, change seed"
         if charge.repeated
         else f"The ledger was charged before the run, in entry {charge.sequence}"
     )

@@ -55,3 +55,18 @@ def test_a_known_solution_decides() -> None:
     there = task(at)
     solved = tacit.run(there, network.ring(4), method.DGD(step=1e-9), rounds=2, reference=at)
     assert "too small" not in solved.summary()
+
+
+def test_a_reference_of_what_is_not_convex_is_told_as_stationary() -> None:
+    def wells(x: Any, own: Any) -> Any:
+        return own * (x[0] ** 2 - 1.0) ** 2
+
+    def run(**options: Any) -> tacit.Result:
+        task = problem.costs(wells, np.ones(3), np.array([0.5]), **options)
+        ring = network.ring(3)
+        return tacit.run(task, ring, tacit.DGD(step=0.01), rounds=2, seed=0, reference="solve")
+
+    found = run()
+    assert "The reference is a stationary point" in str(found)
+    assert "stationary point" in repr(found.history) and found.stationary
+    assert "stationary" not in str(run(convex=True))

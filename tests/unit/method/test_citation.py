@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,11 @@ import pytest
 import yaml
 
 import tacit
-from tacit import network, problem
-from tacit.method import ADMM, DGD, FunctionalPerturbation
+from tacit import Privacy, network, problem
+from tacit.method import ADMM, DGD, FunctionalPerturbation, GradientDescent
 from tacit.method.citation import bibtex, papers_of
 from tacit.method.latex import tabular
+from tacit.privacy import Masks
 from tests.public_calls import methods
 
 ROOT = Path(__file__).parents[3]
@@ -28,6 +30,13 @@ def test_a_method_names_its_papers_and_those_of_methods_inside_it() -> None:
     found = papers_of(outer.target(**outer.given))
     assert found[0] == "Nozari, Tallapragada, Cortes (2018)"
     assert found[-1] == "Nedic, Ozdaglar (2009)"
+
+
+def test_masks_name_their_paper_too() -> None:
+    budget = Privacy(clip=1.0, epsilon=1.0, masks=Masks())
+    masked = papers_of(GradientDescent(step=0.1, privacy=budget))
+    plain = papers_of(GradientDescent(step=0.1, privacy=replace(budget, masks=None)))
+    assert masked == (*plain, "Bonawitz et al. (2017)")
 
 
 def test_every_paper_of_every_method_has_an_entry() -> None:
@@ -46,11 +55,14 @@ def test_every_paper_of_every_method_has_an_entry() -> None:
 
 def test_entries_are_bibtex() -> None:
     assert bibtex(["Allouah et al. (2024)", "Bonawitz et al. (2017)"]).split("\n\n")[0] == (
-        "@misc{allouahetal2024,\n"
+        "@inproceedings{allouahetal2024,\n"
         "  author = {Allouah, Youssef and Koloskova, Anastasia and El Firdoussi, Aymane and Jaggi, "
         "Martin and Guerraoui, Rachid},\n"
         "  title = {The Privacy Power of Correlated Noise in Decentralized Learning},\n"
         "  year = {2024},\n"
+        "  booktitle = {Proceedings of the 41st International Conference on Machine Learning},\n"
+        "  series = {Proceedings of Machine Learning Research},\n"
+        "  volume = {235},\n"
         "}"
     )
     assert bibtex(["Gratton et al. (2021)"]).split("\n\n")[0] == (

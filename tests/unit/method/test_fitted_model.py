@@ -138,8 +138,10 @@ def test_the_command_predicts_by_a_model(tmp_path: Path) -> None:
     def invoke(*arguments: str, code: int = 0) -> str:
         done = CliRunner().invoke(app, ["predict", *arguments])
         assert done.exit_code == code, done.output
+        notes.append(done.stderr)
         return done.stderr if code else done.stdout
 
+    notes: list[str] = []
     new, out = str(tmp_path / "new.csv"), tmp_path / "out.csv"
     assert invoke(str(tmp_path), new).splitlines()[0] == "mean"
     found = json.loads(invoke(str(tmp_path / "model.json"), new, "--json"))
@@ -147,7 +149,7 @@ def test_the_command_predicts_by_a_model(tmp_path: Path) -> None:
     assert found["date"] == "2026-11-26"
     said = invoke(str(tmp_path), new, "-o", str(out))
     assert "3 means of ill" in said
-    assert "Without intervals" in said
+    assert "NOTE: without intervals: the noise in" in notes[-1] and "lack" not in notes[-1]
     assert len(pd.read_csv(out)) == 3
     (tmp_path / "empty").mkdir()
     assert "has no regression.json and no model.json" in invoke(

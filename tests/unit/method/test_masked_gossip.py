@@ -385,3 +385,12 @@ def test_between_sites_it_is_refused(masks: str, tmp_path: Path) -> None:
 def test_a_person_with_several_records_is_refused() -> None:
     with pytest.raises(PrivacyError, match="records_per_person=2"):
         run(method(Privacy(clip=1.0, epsilon=1.0, records_per_person=2)))
+
+
+def test_more_agents_than_can_be_examined_are_refused_at_once() -> None:
+    with pytest.raises(PrivacyError, match=r"masks='neighbours' \(up to 250 agents"):
+        method().on(network.ring(300))
+    with pytest.raises(PrivacyError, match="300 sets of 1 of 300 agents are too many"):
+        method(masks="neighbours").on(network.ring(300))
+    with pytest.raises(NetworkError, match="at most 500 agents, and these are 1000"):
+        method(masks="neighbours").on(network.ring(1000))

@@ -319,7 +319,18 @@ def test_a_variance_below_zero_has_no_square_root() -> None:
     table = PrivateTableOne(COLUMNS[:1]).told(parts, [20.0], 3, 3)
     found = number(table, "age", "", "overall", "sd")
     assert math.isnan(found.value) and "variance" in found.note
-    assert "(-)" in table.summary()
+    assert "(-)" in table.summary() and '"-" cannot be had: a variance' in table.sentence()
+    assert "cannot be had" not in exact().sentence()
+
+
+def test_a_standard_deviation_that_may_be_0_is_marked() -> None:
+    parts = [np.array([1000.0, 1080.0, 1000.0, 0.0])]
+    table = PrivateTableOne(COLUMNS[:1]).told(parts, [100.0], 3, 3)
+    mean, found = (number(table, "age", "", "overall", each) for each in ("mean", "sd"))
+    assert mean.note == "" and found.lower == 0.0 < found.value and found.note == "mostly noise"
+    (row,) = [row for row in table.cells() if row[0] == "age, mean (SD)"]
+    assert row[1].endswith("†)") and row[1].count("†") == 1
+    assert "standard deviation that may be 0" in table.sentence()
 
 
 def test_small_counts_are_suppressed_where_asked() -> None:

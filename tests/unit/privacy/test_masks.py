@@ -120,6 +120,8 @@ def test_who_is_absent_hides_nobody() -> None:
         worst_masked_mu(everybody, 9, absent=1)
     with pytest.raises(PrivacyError, match="too many to try each"):
         worst_masked_mu(circulant(60, 1), 10)
+    with pytest.raises(PrivacyError, match=r"1,000 sets of 1 of 1000 agents .* about 251 agents"):
+        mask_ratio(circulant(1000, 1), 1, 0.1)
 
 
 def test_no_masks_are_noise_alone() -> None:

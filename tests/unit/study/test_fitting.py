@@ -8,6 +8,7 @@ import pytest
 
 from tacit.deploy.agreement.records import unfit_records
 from tacit.errors import ConfigError, ProblemError
+from tacit.study.describing import describe_study
 from tacit.study.fitting import Fit, fit_study
 from tacit.study.read import parse_study
 from tacit.study.reading import Reading
@@ -33,6 +34,22 @@ def test_a_fit_knows_that_a_person_has_several_records(table: Path) -> None:
     found = study_of(table, privacy={"epsilon": 1.0, "records_per_person": 2})
     assert found.repeated == ("Patienten-Nr.",)
     assert "records_per_person = 2" in found.text
+
+
+def test_what_is_declared_for_other_commands_is_not_used(table: Path) -> None:
+    table.write_text(table.read_text().replace("age,ill", "age,ill,again,sex", 1))
+    rows = table.read_text().replace(",yes,", ",yes,no,f,").replace(",no,P", ",no,no,m,P")
+    table.write_text(rows)
+    more = {"levels": {"sex": ["f", "m"], "again": ["no", "yes"]}, "bounds": {"age": (18, 90)}}
+    assert study_of(table, **more).text == study_of(table, bounds=more["bounds"]).text
+    with pytest.raises(ProblemError, match="an option declares 'sexx', which is not a column"):
+        study_of(table, levels={"sexx": ["f", "m"]})
+    by_all = {"title": "t", "missing": "drop", "site": "clinic", "reading": Reading()}
+    made = [
+        describe_study(table, ["age"], lambda names: {"name": "table1", "variables": names}, **each)
+        for each in (by_all | more, by_all | {"bounds": more["bounds"]})
+    ]
+    assert made[0].text == made[1].text
 
 
 def test_sites_that_are_read_off_the_records_are_named_and_declared_ones_are_kept(

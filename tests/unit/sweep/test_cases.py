@@ -10,6 +10,7 @@ import pytest
 from tacit.errors import ConfigError
 from tacit.study import read_study
 from tacit.sweep import Grid, Plan, Sweep, plan, read_grid
+from tacit.sweep.page import sweep_data
 from tests.end_to_end import study
 from tests.unit.sweep.test_table import ended
 
@@ -72,6 +73,34 @@ def test_methods_with_networks_and_noise_of_their_own_stand_in_one_table(tmp_pat
     assert swept.cells()["network"][2:4].tolist() == ["coordinator"] * 2
     again = swept.plot(names={"DP-IADMM": "IADMM"}).data
     assert [line.name for line in again] == ["DPSG on a ring", "IADMM", "Functional perturbation"]
+
+
+def test_tables_have_what_a_cell_runs_with_wherever_it_is_given(tmp_path: Path) -> None:
+    text = """
+[[cases]]
+name = "DPSG"
+method = "dpsg"
+
+[[cases]]
+name = "DP-ADMM"
+method = { name = "dp-admm", step = 4, penalty = 2 }
+network = "coordinator"
+privacy.noise = "gaussian"
+run.rounds = 3
+"""
+    made = planned(tmp_path, text)
+    found = tuple(ended(made, *([1.0] * made.seeds,) * 2))
+    swept = Sweep(made, found, "objective", (), tmp_path)
+    rows = [
+        ["dpsg", 0.5, None, "gaussian", 20],  # step and rounds of the study, noise by default
+        ["dp-admm", 4, 2, "gaussian", 3],
+    ]
+    keys = ["method", "method.step", "method.penalty", "privacy.noise", "run.rounds"]
+    assert [[cell.value(key) for key in keys] for cell in made.cells] == rows
+    table = swept.cells()[keys].astype(object)
+    assert table.where(table.notna(), None).to_numpy().tolist() == rows
+    shown = sweep_data(made, found, None).cells
+    assert [row["step"] for row in shown] == [0.5, 4] and shown[0]["penalty"] is None
 
 
 def test_graphs_of_several_sizes_have_a_line_each(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ def test_a_file_holds_a_grid(tmp_path: Path) -> None:
         ("settings = 3", "settings=3 must be a table"),
         ("settings.privacy.epsilon = 1", "privacy.epsilon=1 must be a list of values"),
         ("settings.run.rounds = []", "grid.toml: run.rounds has no value"),
+        ("settings.method = ['dpsg', 'dgd']", "(methods = [...] at the top of a grid file, --met"),
         ("seeds =", "grid.toml: not valid TOML"),
         (None, "no such file of a grid"),
     ],

@@ -337,4 +337,5 @@ def test_a_mistake_in_a_graph_is_found(draw: Any, told: str) -> None:
 
 def test_graphs_of_tacits_own_kinds_pass() -> None:
     check_graph(Drawn(nx.cycle_graph))
+    check_graph(Drawn(nx.cycle_graph), 16)
     check_graph(Drawn(lambda agents: nx.cycle_graph(agents, create_using=nx.DiGraph)))

@@ -89,6 +89,17 @@ def test_the_command_says_what_is_for_the_owner_alone(tmp_path: Path, of_a_manif
     assert CliRunner().invoke(app, options).exit_code == 0
 
 
+def test_the_command_names_ids_that_several_records_share(tmp_path: Path) -> None:
+    path, data = tmp_path / "agreed.toml", tmp_path / "visits.csv"
+    path.write_text(DROPPING)
+    options = ["check", str(path), "--data", str(data)]
+    for ids, told in (("PP", True), ("PQ", False)):
+        rows = (f"{age},{ill},{who}" for age, ill, who in zip((30, 50), ("yes", "no"), ids, strict=True))
+        data.write_text("\n".join(["age,ill,patient_id", *rows]) + "\n")
+        said = CliRunner().invoke(app, options)
+        assert ("several records have the same patient_id" in said.output) == told, said.output
+
+
 def test_a_rehearsal_takes_records_that_a_run_takes(tmp_path: Path) -> None:
     rows = ["age,ill,site"]
     for site in ("north", "south", "west"):
