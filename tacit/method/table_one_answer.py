@@ -136,8 +136,8 @@ class TableOne:
             )
         if any(_none(entry) for entry in self.entries):
             found.append(
-                '"-" cannot be had: a variance or a number of records came out at 0 or below, or the '
-                "noise hides how many records a group has."
+                '"-" cannot be had: a variance or a number of records came out at 0 or below, or '
+                "the noise hides how many records a group has."
             )
         if any(entry.note == SUPPRESSED for entry in self.entries):
             found.append(

@@ -98,8 +98,8 @@ class PairMasks:
         if len(pairs) > MOST_PAIRS:
             raise PrivacyError(
                 f"masks: {agents} agents have {len(pairs):,} pairs, and a simulation draws masks "
-                f"for {MOST_PAIRS:,} at most; let each agent share masks with fewer others, such as "
-                "its neighbours in the network: masks='neighbours' (up to 250 agents if the "
+                f"for {MOST_PAIRS:,} at most; let each agent share masks with fewer others, such "
+                "as its neighbours in the network: masks='neighbours' (up to 250 agents if the "
                 "coalition is 1)"
             )
         return pairs

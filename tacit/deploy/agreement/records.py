@@ -72,7 +72,7 @@ def unfit_records(source: Source, data: Path) -> str:
 
 
 def repeated_persons(source: Source, data: Path) -> tuple[str, ...]:
-    """Columns that say who a record is about, of which several of an owner's records have one value.
+    """Columns that say who a record is about, with a value that several of an owner's records have.
 
     None where the study protects all records of a person. Private, only for the owner.
 

@@ -94,7 +94,7 @@ def test_the_command_names_ids_that_several_records_share(tmp_path: Path) -> Non
     path.write_text(DROPPING)
     options = ["check", str(path), "--data", str(data)]
     for ids, told in (("PP", True), ("PQ", False)):
-        rows = (f"{age},{ill},{who}" for age, ill, who in zip((30, 50), ("yes", "no"), ids, strict=True))
+        rows = [f"30,yes,{ids[0]}", f"50,no,{ids[1]}"]
         data.write_text("\n".join(["age,ill,patient_id", *rows]) + "\n")
         said = CliRunner().invoke(app, options)
         assert ("several records have the same patient_id" in said.output) == told, said.output
