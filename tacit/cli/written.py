@@ -133,7 +133,9 @@ def run_written(
     if given.study is not None:
         write_text("study", given.study, found.text)
     target = given.output if given.output is not None else free(Path(what))
-    destination = Destination(target, given.force or given.output is None)
+    destination = Destination(
+        target, given.force or given.output is None, resumable=False, option=True
+    )
     return run_source(
         source, destination, None, public=given.public, useful=given.useful, json=given.json
     )
