@@ -8,6 +8,7 @@ Example:
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 __version__ = "0.2.0.dev2"
 
 _MODULES = {"audit": "tacit.audit", "plot": "tacit.report.plot"}
+
+_PACKAGES = ("data", "method", "network", "privacy", "problem", "statistics", "study")
 
 _HOMES = {
     "DGD": "tacit.method",
@@ -110,9 +113,12 @@ if not TYPE_CHECKING:  # type checkers read the names above; this would let any 
 def _elsewhere(name: str) -> str:
     """Suggest the module that a public name was moved to or is defined in."""
     # tools look up dunders and submodules, and should not have to wait for JAX
+    if name.startswith("_"):
+        return ""
     if name[:1].isupper() and name in importlib.import_module("tacit.method").__all__:
         return f"; it is in tacit.method: from tacit.method import {name}"
-    return ""
+    close = difflib.get_close_matches(name, [*__all__, *_MODULES, *_PACKAGES], 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def __dir__() -> list[str]:

@@ -91,7 +91,9 @@ def stored_seed(path: Path | None) -> int | None:
 
 def _read(path: Path, identity: str) -> tuple[int, list[np.ndarray]]:
     header, stored = _unpacked(path)
-    if header.get("format") != _FORMAT or header.get("identity") != identity:
+    if header.get("format") != _FORMAT:
+        raise _foreign(path, "it is no checkpoint of this version")
+    if header.get("identity") != identity:
         raise EnvironmentMismatch(
             f"the checkpoint {path} belongs to another study, seed, number of rounds, version or "
             "machine; delete it to start afresh, or run what it was made from where it was made"
@@ -105,9 +107,15 @@ def _unpacked(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             header = dict(json.loads(str(archive["header"])))
             return header, [archive[f"leaf{i}"] for i in range(len(archive.files) - 1)]
-    except (OSError, TypeError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        # NumPy's own words advise to load what it does not know unsafely
-        reason = "it is no checkpoint" if "pickle" in str(error) else error
-        raise RuntimeFailure(
-            f"the checkpoint {path} cannot be read ({reason}); delete it to start afresh"
-        ) from error
+    except OSError as error:
+        raise _foreign(path, error.strerror or str(error)) from error
+    except (TypeError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise _foreign(path, "it is no checkpoint, or not a whole one") from error
+
+
+def _foreign(path: Path, reason: str) -> RuntimeFailure:
+    """A file that may be anything of the user's, so nobody is told to delete it."""
+    return RuntimeFailure(
+        f"the checkpoint {path} cannot be read ({reason}); to start afresh, give the name of a new "
+        "file"
+    )

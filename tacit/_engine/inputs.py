@@ -19,6 +19,7 @@ from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
 from tacit.privacy.sensitivity import ClippedDifferences
 from tacit.problem.boxes import BlackBox
+from tacit.problem.evaluation import naming_progress
 from tacit.problem.problem import Problem
 from tacit.problem.task import Records, Task
 from tacit.types import AbstractDifferentiable, AbstractObjective, AbstractPrivate, Oracle, Role
@@ -105,7 +106,7 @@ def shower(progress: object) -> Any:
             f"progress is {checks.shown(progress)}; give True, or a function of (rounds done, "
             "rounds)"
         )
-    return progress
+    return naming_progress(progress, "rounds done, rounds", ConfigError)
 
 
 def stored_at(checkpoint: object) -> Path | None:

@@ -182,6 +182,12 @@ def run(
     if ledger is not None:
         remedy = "open it: with Ledger.open(path) as ledger (tacit.privacy.ledger)"
         checks.instance("ledger", ledger, Ledger, remedy, ConfigError)
+    elif dataset or owner is not None:
+        name, value = ("dataset", dataset) if dataset else ("owner", owner)
+        raise ConfigError(
+            f"{name}={value!r} names an account in a ledger, and no ledger is given: nothing would "
+            "be charged; give ledger=Ledger.open(path) (tacit.privacy.ledger), or leave it out"
+        )
     inputs.check_arguments(
         problem, network, method, rounds, seed, runtime.trials, runtime.precision
     )

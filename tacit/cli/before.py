@@ -136,6 +136,7 @@ def account(
         typer.Option(
             "--rounds",
             "-r",
+            min=1,
             show_default=False,
             help="Number of rounds.  [default: the study's own]",
         ),

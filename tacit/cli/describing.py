@@ -204,7 +204,10 @@ def describe_by_study(path: Path, typed: Sequence[str], given: Given) -> int:
                 f"tacit run {path}"
             )
         own = source.folder / source.study.run.output
-        destination = Destination(own if given.output is None else given.output, given.force)
+        target = own if given.output is None else given.output
+        destination = Destination(
+            target, given.force, resumable=False, option=given.output is not None
+        )
         return run_source(
             source, destination, None, public=given.public, useful=given.useful, json=given.json
         )

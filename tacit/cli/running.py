@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +48,7 @@ def run_study(
         source = read_study(path)
         target = output if output is not None else source.folder / source.study.run.output
         again = f"tacit run {path}" + ("" if output is None else f" --output {output}")
-        destination = Destination(target, force, resume)
+        destination = Destination(target, force, resume, option=output is not None)
         if resume and not destination.checkpoint.exists():
             print(f"NOTE: nothing to resume in {target}; starting anew", file=sys.stderr)
         return run_source(
@@ -70,17 +72,16 @@ def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> i
         target = output if output is not None else free(Path(model.study.run.output))
         beside = target.with_name(f"{target.name}-regression")
         beside = beside if output is not None else free(beside)
-        replace = force or output is None
+        reserved = partial(Destination, force=force or output is None, resumable=False, option=True)
         stages = (
-            (table, Destination(beside, replace), (*demo.BEFORE, "", *demo.TABLE)),
-            (model, Destination(target, replace), ("", *demo.CURVES)),
+            (table, reserved(beside), (*demo.BEFORE, "", *demo.TABLE)),
+            (model, reserved(target), ("", *demo.CURVES)),
         )
         documents: list[dict[str, Any]] = []
         code = 0
         try:
-            for source, destination, _ in stages:
-                with source.section("run"):
-                    destination.prepare()
+            for _, destination, _ in stages:
+                destination.prepare()
             for source, destination, before in stages:
                 code, document = _run(
                     source, destination, None, public=public, json=json, before=before
@@ -129,7 +130,7 @@ def run_source(
             "--fail-if-useless has nothing to judge the answer by: it is for statistics, and for "
             "models with records held out for scores, such as hold_out = 0.2 in [run]"
         )
-    with source.section("run"):
+    with nullcontext() if destination.option else source.section("run"):
         destination.prepare()
     code, document = _run(source, destination, again, public=public, json=json, useful=useful)
     if json and document:
@@ -159,7 +160,6 @@ def _run(
         document = write(outcome, destination, public=public)
     except KeyboardInterrupt:
         if again is None:
-            destination.checkpoint.unlink(missing_ok=True)
             how = "nothing was written"
         elif destination.checkpoint.exists():
             how = f"resume with: {again} --resume"

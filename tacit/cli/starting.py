@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tacit import checks
 from tacit.cli.console import emit, guarded, say
-from tacit.cli.writing import check_free, write_text
+from tacit.cli.writing import check_free, check_study, write_text
 from tacit.study.draft_text import OPEN
 from tacit.study.drafting import Draft, draft
 from tacit.study.reading import Reading
@@ -27,6 +27,7 @@ def write_study(
 
     def command() -> int:
         check_free("output", output, force=force, read={"the table": data})
+        check_study("output", output)
         found = draft(
             data,
             folder=output.parent,

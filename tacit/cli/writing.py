@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,6 +28,27 @@ def check_free(option: str, path: Path, *, force: bool, read: Mapping[str, Path]
         raise ConfigError(
             f"{option}={str(path)!r} exists; give --force to replace it, or another name"
         )
+
+
+def check_study(option: str, path: Path) -> None:
+    """Refuse to write a study where it would not be one, or would replace another kind of file.
+
+    Raises:
+        ConfigError: a name that does not end in .toml, or a file that is not TOML.
+    """
+    if path.suffix.lower() != ".toml":
+        raise ConfigError(
+            f"{option}={str(path)!r} is not the name of a study; choose one that ends in .toml"
+        )
+    if not path.is_file():
+        return
+    try:
+        tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{option}={str(path)!r} holds something other than a study, which --force does not "
+            "replace; choose another name"
+        ) from error
 
 
 def write_text(option: str, path: Path, text: str) -> None:

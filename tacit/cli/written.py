@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import shlex
@@ -15,7 +16,7 @@ from typing import TypedDict
 
 from tacit.cli.of_a_table import Given
 from tacit.cli.running import free, run_source
-from tacit.cli.writing import check_free, write_text
+from tacit.cli.writing import check_free, check_study, write_text
 from tacit.errors import ConfigError, ProblemError
 from tacit.study._output import Destination
 from tacit.study.fitting import Fit
@@ -50,6 +51,13 @@ _EXAMPLES = {
 }
 
 
+_UNDECLARED = re.compile(
+    r"(?P<before>column (?P<name>'[^']*'|\"[^\"]*\"): .*); correct it, declare the value, "
+    r"rewrite it \(map = (?P<map>\{.*\}), where \"\" is missing\), or set other='zero'"
+)
+"""What is said of a value that is not declared, with remedies in a study or in Python."""
+
+
 def worded(command: Callable[[], int]) -> int:
     """Run a command, with errors about the study that it wrote in words of its options."""
     try:
@@ -71,7 +79,17 @@ def of_options(message: str) -> str:
     accepted = "large_delta = true in [privacy] (Privacy(large_delta=True))"
     message = re.sub(where, named, message).replace(accepted, "--large-delta")
     message = message.replace("(missing_values)", "(--missing-values)")
+    message = _UNDECLARED.sub(_declaring, message)
     return message.replace("local noise (no masks)", "local noise (--local)")
+
+
+def _declaring(found: re.Match[str]) -> str:
+    """A value that is not declared, with options as remedies."""
+    option = shlex.quote(f"{ast.literal_eval(found['name'])}={found['map']}")
+    return (
+        f"{found['before']}; correct it, declare the value (--levels), or rewrite it "
+        f'(--map {option}, where "" is missing)'
+    )
 
 
 def check_given(data: Path, given: Given) -> None:
@@ -89,6 +107,7 @@ def check_given(data: Path, given: Given) -> None:
             raise ConfigError(f"--{name} {given.privacy[name]} must be {bound}")
     if given.study is not None:
         check_free("study", given.study, force=given.force, read={"the table": data})
+        check_study("study", given.study)
 
 
 def run_written(
@@ -134,7 +153,9 @@ def run_written(
     if given.study is not None:
         write_text("study", given.study, found.text)
     target = given.output if given.output is not None else free(Path(what))
-    destination = Destination(target, given.force or given.output is None)
+    destination = Destination(
+        target, given.force or given.output is None, resumable=False, option=True
+    )
     return run_source(
         source, destination, None, public=given.public, useful=given.useful, json=given.json
     )

@@ -274,7 +274,7 @@ def infinite(frame: Frame | pd.Series, name: str, row: int | np.integer) -> Prob
     """The error for an infinite value, to be raised."""
     return ProblemError(
         f"column {name!r} is infinite in {where(frame, row)}: put a finite number there, or leave "
-        "the value empty and declare missing="
+        "the value empty, which is then missing"
     )
 
 

@@ -70,8 +70,8 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
         if Path(path).is_fifo():
             raise ProblemError(f"{path}: a pipe; write the table to a file, and give its path")
     raise ProblemError(
-        f"{path}: no loader for this suffix; use .csv, .tsv, .xlsx, .parquet, .npz or idx "
-        "(-ubyte), or read it with pandas or polars and pass the frame to from_frame"
+        f"{path}: no loader for this suffix; save the table as .csv, .tsv, .xlsx, .parquet, .npz "
+        "or idx (-ubyte), as with pandas or polars"
     )
 
 

@@ -111,7 +111,7 @@ def by_column(prepared: Prepared, sites: Names | None = None) -> Sites:
     chosen = [level_key(name) for name in sites]
     for name in chosen:
         if chosen.count(name) > 1:
-            raise ProblemError(f"site {name!r} is named twice in sites={chosen}")
+            raise ProblemError(f"site {name!r} is named twice in sites={chosen}; name each once")
     unknown = [str(name) for name in present if name not in chosen]
     if unknown:
         close = checks.close(unknown[0], chosen)

@@ -94,11 +94,25 @@ class Altered:
         records: number of records that are left.
         dropped: number of records left out because they lack a value.
         moved: number of values that were beyond a declared bound and moved to it, by column.
+        raised: how many of these were below the lower one, by column of features.
     """
 
     records: int
     dropped: int
     moved: Mapping[str, int]
+    raised: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def amiss(self, time: str | None) -> dict[str, int]:
+        """Number of values that were moved though they should not lie where they do, by column.
+
+        Args:
+            time: column of times to an event, if there is one: a record that is followed beyond the
+                last time counts up to it, but none is followed for less than the first.
+        """
+        found = {name: count for name, count in self.moved.items() if name != time}
+        if time is not None and time in self.raised:
+            found[time] = self.raised[time]
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,8 +105,9 @@ def numbers_of(
         ProblemError: as for `prepare`, for values.
     """
     moved: dict[str, int] = {}
+    raised: dict[str, int] = {}
     taken: dict[str, Feature] = {}
-    names, features = _features(frame, schema, assumptions, moved, taken)
+    names, features = _features(frame, schema, assumptions, moved, raised, taken)
     notes: list[str] = []
     if schema.map is not None:
         rows = features[:, : len(names)]
@@ -145,7 +146,7 @@ def numbers_of(
         assumptions=tuple(assumptions),
         notes=tuple(notes),
         levels=tuple(level_key(level) for level in classes),
-        altered=Altered(len(frame), 0, moved),
+        altered=Altered(len(frame), 0, moved, raised),
         taken=taken,
     )
 
@@ -175,13 +176,14 @@ def _features(
     schema: Schema,
     assumptions: list[str],
     moved: dict[str, int],
+    raised: dict[str, int],
     taken: dict[str, Feature],
 ) -> tuple[list[str], Float[np.ndarray, "n d"]]:
     numeric = [name for name, f in schema.features.items() if isinstance(f, Numeric | Boolean)]
     column = {name: j for j, name in enumerate(numeric)}
     block = _block(frame, schema, numeric)
     absent = np.isnan(block)
-    _scale(block, absent, schema, numeric, assumptions, moved, taken)
+    _scale(block, absent, schema, numeric, assumptions, moved, raised, taken)
     names: list[str] = []
     sources: list[Float[np.ndarray, " n"]] = []
     for name, feature in schema.features.items():
@@ -251,6 +253,7 @@ def _scale(
     names: list[str],
     assumptions: list[str],
     moved: dict[str, int],
+    raised: dict[str, int],
     taken: dict[str, Feature],
 ) -> None:
     """Fill, clip and map every column of the block, in place; count what the clip moves."""
@@ -278,8 +281,9 @@ def _scale(
     if absent.any():
         np.copyto(block, fill, where=absent)
     low, high, centre, unit = constants
-    beyond = np.count_nonzero((block < low) | (block > high), axis=0)
-    moved |= {name: int(count) for name, count in zip(names, beyond, strict=True) if count}
+    below, above = (np.count_nonzero(each, axis=0) for each in (block < low, block > high))
+    for found, counts in ((moved, below + above), (raised, below)):
+        found |= {name: int(count) for name, count in zip(names, counts, strict=True) if count}
     np.clip(block, low, high, out=block)
     block -= centre
     block /= unit

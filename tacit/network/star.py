@@ -58,7 +58,7 @@ class Coordinator(AbstractNetwork):
         dropout: float | None = None,
     ) -> None:
         if isinstance(agents, str) or not isinstance(agents, Iterable):
-            agents = checks.whole("agents", agents, 0, NetworkError)
+            agents = checks.whole("agents", agents, 1, NetworkError)
         if not isinstance(agents, int) and not all(isinstance(each, Hashable) for each in agents):
             raise NetworkError(
                 f"agents={checks.shown(agents)} must be a number, or a list of names"

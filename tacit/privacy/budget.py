@@ -58,6 +58,13 @@ def _chosen(name: str, value: Any, kinds: type[_Choice]) -> _Choice:
         raise PrivacyError(f"{name}={checks.shown(value)} must be one of {words}") from error
 
 
+def _masks(given: Masks | bool | None) -> Masks | None:
+    """Masks as they are given: `True` for the usual ones, `False` for none."""
+    if isinstance(given, bool):
+        return Masks() if given else None
+    return given
+
+
 @checked(PrivacyError)
 class Privacy(eqx.Module):
     """A budget for the whole run, the clip that bounds each record, and the adjacency.
@@ -85,6 +92,7 @@ class Privacy(eqx.Module):
             they are the unit), at which whole records may be given away.
         masks: hide every agent's answer in a sum over a cohort, so that each needs little noise of
             its own (Gaussian noise, with a coordinator or `network.ExactSum`); `None` for none.
+            `True` stands for `Masks()`, against one colluding agent.
 
     Raises:
         PrivacyError: a value out of its range, or neither epsilon nor noise_multiplier.
@@ -105,7 +113,7 @@ class Privacy(eqx.Module):
     sites_per_person: int = eqx.field(static=True, default=1)
     records_per_person: int = eqx.field(static=True, default=1)
     clip_norm: Order | None = eqx.field(static=True, default=None, converter=_norm)
-    masks: Masks | None = eqx.field(static=True, default=None)
+    masks: Masks | None = eqx.field(static=True, default=None, converter=_masks)
     large_delta: bool = eqx.field(static=True, default=False, kw_only=True)
 
     @property

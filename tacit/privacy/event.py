@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.arguments import checked
+from tacit.arguments import checked, remedy
 from tacit.errors import PrivacyError, UnsupportedEvent
 
 
+@remedy("give an event, such as tacit.privacy.GaussianRelease(noise_multiplier=10.0)")
 @checked(PrivacyError)
 @dataclass(frozen=True)
 class Event:

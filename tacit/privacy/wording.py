@@ -36,6 +36,8 @@ SEED = "the seed of the simulated noise stays secret and serves one run"
 STANDING = (UNTUNED, ALONE, SEED)
 """Assumptions that depend on no method and no data, listed after all others."""
 
+_PRIVATE = {Unit.RECORD: "records", Unit.PERSON: "records", Unit.AGENT: "costs"}
+
 _STATUS = {
     "proved": "proved",
     "model": "model claim, not a proof",
@@ -56,7 +58,7 @@ def sentence(g: Guarantee, subject: str, *, assumptions: bool = True) -> str:
     if g.status == "none":
         return (
             f"No guarantee for {subject}: {_count(g.releases)} without protective noise, and "
-            "anyone who reads them may learn private records."
+            f"anyone who reads them may learn private {_PRIVATE[g.unit]}."
         )
     body = {"proved": _proved, "model": _model, "per_release": _per_release, "refuted": _refuted}
     parts = [body[g.status.value](g, subject)]

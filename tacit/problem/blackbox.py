@@ -238,10 +238,10 @@ def black_box_problem(
     check_public(regulariser, constraint)
     if function is not None:
         check_function(function)
-    if x0 is None:
+    if x0 is None or np.shape(x0) == (0,):
         raise ProblemError(
-            "x0=None: give a public starting point, one number for each parameter, such as "
-            "x0=[0.0, 0.0]"
+            f"x0={'None' if x0 is None else '[]'}: give a public starting point, one number for "
+            "each parameter, such as x0=[0.0, 0.0]"
         )
     dimension = np.shape(x0)[0] if np.ndim(x0) == 1 else 0
     if parameter_names is None:

@@ -283,7 +283,8 @@ class Host:
                 error, agent, points[0], self.evaluation.names, self.evaluation.tries > 1
             )
             found.__cause__ = error.__cause__
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            # sys.exit(...) ends the function, as in a worker, and not the run
             found = OracleError(
                 f"the black box of agent {agent} raised {type(error).__name__}: {error}, at "
                 f"{place(points[0], self.evaluation.names)}. Correct the function"

@@ -121,6 +121,12 @@ def measure_noise(
         if np.mean(bent**2) >= _SIGNAL * hidden:
             break
         if move >= widest:
+            if not np.any(sides - level.mean(axis=1)[:, None]) and not np.any(np.ptp(level, 1)):
+                raise ProblemError(
+                    f"every value of a cost is the same at the point and within moves of {widest:g}"
+                    ": there is no noise to measure, and nothing to minimise; check that the "
+                    "function uses x, or raise widest"
+                )
             raise ProblemError(
                 f"noise hides the curvature within moves of {widest:g}; raise widest if the "
                 "parameters may move further, or average several simulations in one evaluation"

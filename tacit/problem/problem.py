@@ -303,10 +303,13 @@ def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> n
         raise ProblemError(
             f"x0 has shape {start.shape}; it must be a list of finite numbers, one per parameter"
         )
-    if start.shape != (dimension,) or not np.isfinite(start).all():
+    if start.shape != (dimension,):
         raise ProblemError(
             f"x0 has shape {start.shape}; it must be {dimension} finite numbers, one per parameter"
         )
+    if not np.isfinite(start).all():
+        at = int(np.flatnonzero(~np.isfinite(start))[0])
+        raise ProblemError(f"x0[{at}]={start[at]} must be a finite number")
     constraint.check(dimension)
     if not constraint.contains(start, tolerance=1e-6):
         with jax.enable_x64(True):

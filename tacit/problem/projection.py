@@ -107,7 +107,9 @@ class _Program:
         for index, constraint in enumerate(self.constraints):
             if not constraint.is_dcp():
                 raise ProblemError(
-                    f"{self.name}: cvxpy cannot see that constraint {index} is convex: {constraint}"
+                    f"{self.name}: cvxpy cannot see that constraint {index} is convex: "
+                    f"{constraint}; write it by the rules of disciplined convex programming "
+                    "(dcp.stanford.edu), or leave it out"
                 )
 
     def nearest(self, v: np.ndarray) -> np.ndarray:

@@ -85,14 +85,14 @@ class Evaluations:
             made = sqlite3.connect(
                 self._path, timeout=60.0, isolation_level=None, check_same_thread=False
             )
-            made.execute("PRAGMA schema_version")  # fails on a file of another kind
+            _check_own(made)
             self._path.chmod(0o600)  # one that was there before may be open to others
             made.execute("PRAGMA journal_mode=WAL")
             made.execute("PRAGMA synchronous=NORMAL")
             made.execute(
                 "CREATE TABLE IF NOT EXISTS evaluations (key BLOB PRIMARY KEY, answer BLOB)"
             )
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, _Foreign) as error:
             raise ProblemError(
                 f"cache='{self._path}' cannot be used for evaluations ({error}); give the name of "
                 "a new file in a folder that exists"
@@ -102,3 +102,21 @@ class Evaluations:
 
     def _key(self, agent: int, point: Float[np.ndarray, " p"]) -> bytes:
         return hashlib.sha256(self._whose[agent] + point.tobytes()).digest()
+
+
+class _Foreign(Exception):
+    """A database of another program."""
+
+
+def _check_own(file: sqlite3.Connection) -> None:
+    """Refuse a database with other tables than that of evaluations, before it is touched.
+
+    Raises:
+        _Foreign: such a database.
+        sqlite3.Error: a file of another kind.
+    """
+    tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+    columns = [row[1] for row in file.execute("PRAGMA table_info(evaluations)")]
+    if tables - {"evaluations"} or (tables and columns != ["key", "answer"]):
+        file.close()
+        raise _Foreign("it is a database of another program")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -13,9 +15,10 @@ from tacit.data.feature import Feature
 from tacit.data.frames import Table, one_table
 from tacit.data.partition import by_column
 from tacit.data.rules import Missing
-from tacit.data.schema import Schema
+from tacit.data.schema import Prepared, Schema
 from tacit.data.table import prepare
 from tacit.data.undeclared import check_declared
+from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.network import Coordinator
 from tacit.privacy.budget import Privacy
@@ -25,6 +28,9 @@ from tacit.problem.task import Records, record_tables
 
 ONE_COLLUDER = Masks()
 """Secure aggregation against one colluding site."""
+
+_MANY = 0.05
+"""Share of the records from which values beyond the bounds are told."""
 
 
 class Declared(NamedTuple):
@@ -53,10 +59,11 @@ def declared_records(
     site: str,
     sites: Sequence[str] | None,
     size: int | Sequence[int] | None,
+    time: str | None = None,
 ) -> Declared:
-    """Records of sites from a table, with a warning for what is not declared.
+    """Records of sites from a table, with warnings for what is not declared or beyond its bounds.
 
-    Call it from a checked public function: the warning names the line that called that function.
+    Call it from a checked public function: warnings name the line that called that function.
 
     Args:
         data: table with a column of sites, or one table per site by name.
@@ -69,6 +76,7 @@ def declared_records(
         site: column that holds each record's site.
         sites: names of the sites; by default those in the data.
         size: declared public number near the number of records of a site, if needed.
+        time: column of times to an event, if there is one.
 
     Raises:
         ConfigError: an argument of another kind.
@@ -87,9 +95,36 @@ def declared_records(
         decimal=decimal,
         assumptions=chosen.found.assumptions,
     )
-    divided = by_column(prepare(frame, schema), sites)
+    prepared = prepare(frame, schema)
+    warn_of_moved(prepared, time, stacklevel=4)
+    divided = by_column(prepared, sites)
     records = record_tables(divided.features, schema, names=divided.names, size=size)
     return Declared(chosen, schema, records)
+
+
+def warn_of_moved(prepared: Prepared, time: str | None, stacklevel: int) -> None:
+    """Say of which columns many values were beyond their bounds.
+
+    It is counted in private records without noise, and is said where all of them are.
+
+    Args:
+        prepared: records of all sites.
+        time: column of times to an event, if there is one.
+        stacklevel: as for `warnings.warn`, counted from the caller.
+    """
+    altered = prepared.altered
+    if altered is None:
+        return
+    shares = {name: count / altered.records for name, count in altered.amiss(time).items()}
+    many = [f"{name} in {share:.0%}" for name, share in shares.items() if share >= _MANY]
+    if many:
+        warnings.warn(
+            f"values beyond their declared bounds were moved to them: {', '.join(many)} of the "
+            f"{altered.records:,} records. If that is not meant, correct the values, or the bounds "
+            "by what is known without the records. This is computed from the private records: keep "
+            "it to yourself",
+            stacklevel=stacklevel + 1,
+        )
 
 
 def budget(
@@ -100,9 +135,17 @@ def budget(
     records_per_person: int,
     sites_per_person: int,
 ) -> Privacy | None:
-    """The budget of a whole function, or `None` without an epsilon."""
+    """The budget of a whole function, or `None` without an epsilon.
+
+    Raises:
+        PrivacyError: an infinite epsilon.
+    """
     if epsilon is None:
         return None
+    if epsilon == math.inf:
+        raise PrivacyError(
+            "epsilon=inf would add no noise; give a finite budget, or epsilon=None for no privacy"
+        )
     return Privacy(
         clip=1.0,
         epsilon=epsilon,

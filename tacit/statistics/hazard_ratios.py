@@ -156,6 +156,7 @@ def cox(
         site=site,
         sites=sites,
         size=size,
+        time=time,
     )
     lived = records.column(time)
     method = PrivateCox(

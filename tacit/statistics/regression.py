@@ -32,7 +32,7 @@ from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables
 from tacit.statistics._outcome import answered
-from tacit.statistics._records import ONE_COLLUDER, budget, run_on
+from tacit.statistics._records import ONE_COLLUDER, budget, run_on, warn_of_moved
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -278,7 +278,9 @@ def glm(
     )
     found = columns_of(schema)
     target, design = parse_formula(formula, found)
-    divided = by_column(prepare(frame, schema), sites)
+    prepared = prepare(frame, schema)
+    warn_of_moved(prepared, None, stacklevel=3)
+    divided = by_column(prepared, sites)
     records = record_tables(divided.features, schema, names=divided.names, size=size)
     weighted = None if weights is None else found[weights]
     agreed = budget(epsilon, delta, relation, masks, records_per_person, sites_per_person)

@@ -150,6 +150,7 @@ def survival(
         site=site,
         sites=sites,
         size=size,
+        time=time,
     )
     lived = records.column(time)
     method = PrivateSurvival(

@@ -35,9 +35,8 @@ def _altered(outcome: Outcome) -> list[str]:
     if altered is None:
         return []
     method = outcome.assembled.method
-    # a record that is followed beyond the last time is meant to count up to it
     ends = method.time.name if isinstance(method, PrivateSurvival | PrivateCox) else None
-    moved = {name: count for name, count in altered.moved.items() if name != ends}
+    moved = altered.amiss(ends)
     found: list[str] = []
     if altered.dropped:
         found.append(

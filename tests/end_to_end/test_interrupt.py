@@ -49,7 +49,7 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
 def test_ctrl_c_ends_with_a_sentence_and_no_traceback(tmp_path: Path) -> None:
     study = write(tmp_path, changed("rounds = 20", "rounds = 1000000000"))
     with started("run", study, "-o", tmp_path / "results") as running:
-        wait_for(tmp_path / ".results.partial", running)
+        wait_for(tmp_path / f".results.{running.pid}.partial", running)
         time.sleep(0.5)
         running.send_signal(signal.SIGINT)
         printed, errors = running.communicate(timeout=60)

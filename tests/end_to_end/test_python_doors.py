@@ -203,7 +203,7 @@ REFUSED = {
     "network.erdos_renyi(4, 'half', 0)": "probability='half' must be a number",
     "network.geometric(4, None, 0)": "radius=None must be a number",
     "network.Coordinator(None)": "agents=None must be a whole number",
-    "network.Coordinator(0)": "at least 1 client",
+    "network.Coordinator(0)": "agents=0 must be at least 1",
     "network.Coordinator(4, probability='half')": "probability='half'",
     "network.Graph.from_networkx([(0, 1)])": "NetworkX",
     "network.Graph.from_networkx(np.ones((3, 3)))": "NetworkX",
@@ -233,7 +233,7 @@ REFUSED = {
     "Privacy(clip=1.0, epsilon=1.0, sampling='half')": "sampling='half' must be a number",
     "Privacy(clip=1.0, epsilon=1.0, sites_per_person='2')": "sites_per_person='2' must be",
     "Privacy(clip=1.0, epsilon=1.0, records_per_person=1.5)": "records_per_person=1.5 must be",
-    "Privacy(clip=1.0, epsilon=1.0, masks=2)": r"masks is 2; write masks=Masks\(",
+    "Privacy(clip=1.0, epsilon=1.0, masks=2)": r"masks=2 must be Masks\(\.\.\.\) or True or False",
     "Privacy(clip=1.0, epsilon=1.0, clip_norm='l2')": "clip_norm='l2' must be",
     "privacy.plan_gossip(np.ones((2, 3)), steps=2, noise_multiplier=1.0)": "it must be square",
     # columns and regressions

@@ -13,6 +13,10 @@ def test_a_method_that_is_elsewhere_is_named_with_its_place() -> None:
         _ = tacit.PDOP
     with pytest.raises(AttributeError, match=r"no attribute 'Nothing'$"):
         _ = tacit.Nothing
+    with pytest.raises(AttributeError, match=r"no attribute 'runn'; did you mean 'run'\?$"):
+        _ = tacit.runn
+    with pytest.raises(AttributeError, match=r"no attribute '__al__'$"):
+        _ = tacit.__al__
 
 
 def test_a_package_is_no_function() -> None:

@@ -179,7 +179,7 @@ def test_what_is_asked_for_about_a_table_is_a_key_of_a_study() -> None:
     kinds = [*FEATURES.values(), *TARGETS.values()]
     known |= {name for kind in kinds for name in inspect.signature(kind).parameters}
     files = ("columns", "csv_files", "dates", "excel", "feature", "loaders", "rewriting", "rules")
-    files += ("schema", "table", "target")
+    files += ("missing", "schema", "table", "target")
     asked = [
         (where, name)
         for where, text in _texts()

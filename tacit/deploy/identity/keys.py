@@ -272,6 +272,10 @@ def load(folder: Path) -> Keys:
             f"the authority, and take what comes back with `tacit keys accept {folder} FILE`. "
             f"`tacit keys show {folder}` says the fingerprint to tell"
         )
+    if not (folder / "card.toml").exists():
+        raise ConfigError(
+            f"there are no keys in {folder}; make some with `tacit keys new {folder}`"
+        )
     card = read_card(folder / "card.toml")
     for name in ("identity.pem", "tls.pem"):
         path = folder / name

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tacit.errors import ConfigError, RuntimeFailure
+from tacit.privacy.ledger.lock import FileLock, still_there
 
 RESULT_FORMAT = "tacit-result-1"
 """Version of the results directory, in `result.json`."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Destination:
     """A results directory to be written.
 
     Files are written to a hidden directory beside it, which is renamed at the end. The checkpoint
-    lies beside it too, so that an interrupted run leaves no directory at all.
+    lies beside it too, so that an interrupted run leaves no directory at all. From `prepare` to
+    `commit` or `discard` a lock keeps other processes out.
 
     Attributes:
         path: path of the directory.
         force: whether older results at `path`, or the checkpoint of an interrupted run, may be
             removed.
         resume: whether to resume from the checkpoint of an interrupted run.
+        resumable: whether the command can resume one; if not, no checkpoint is kept.
+        option: whether --output named the directory, for messages.
     """
 
     path: Path
     force: bool = False
     resume: bool = False
+    resumable: bool = True
+    option: bool = False
+    _lock: FileLock | None = field(default=None, init=False, repr=False, compare=False)
+    _staged: bool = field(default=False, init=False, repr=False, compare=False)
 
     @property
     def checkpoint(self) -> Path:
@@ -38,33 +49,33 @@ class Destination:
 
     @property
     def stage(self) -> Path:
-        """Directory to which files are written first."""
-        return self.path.with_name(f".{self.path.name}.partial")
+        """Directory to which files are written first; its name has the number of the process."""
+        return self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
 
     def prepare(self) -> None:
         """Make sure that the results can be written, before anything runs.
 
         Raises:
-            ConfigError: something exists there already, or the directory cannot be written to.
+            ConfigError: something exists there already, another process writes there, or the
+                directory cannot be written to.
         """
         try:
-            self._refuse_existing()
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            if self.stage.exists():
-                shutil.rmtree(self.stage)
+            self._take_lock()
+            self._refuse_existing()
+            self._refuse_checkpoint()
+            for stage in self._stages() if self._lock is not None else ():
+                shutil.rmtree(stage)
             self.stage.mkdir()
+            self._staged = True
         except OSError as error:
             raise ConfigError(
-                f"output={str(self.path)!r} cannot be written ({error.strerror}); choose a "
+                f"{self._named} cannot be written ({error.strerror}); choose a "
                 "directory that you may write to"
             ) from error
-        if self.checkpoint.exists() and not self.resume:
-            if not self.force:
-                raise ConfigError(
-                    f"output={str(self.path)!r}: an interrupted run left {self.checkpoint.name}; "
-                    "go on from it with --resume, or begin afresh with --force"
-                )
-            self.checkpoint.unlink()
+        finally:
+            if not self._staged:
+                self._release_lock()
 
     def commit(self) -> None:
         """Move the written files to their place, and remove the checkpoint.
@@ -85,24 +96,96 @@ class Destination:
                 f"the results cannot be moved to {self.path} ({error.strerror}); "
                 f"they are in {self.stage}"
             ) from error
+        self._staged = False
+        self._release_lock()
 
     def discard(self) -> None:
-        """Remove the written files, keep the checkpoint."""
-        shutil.rmtree(self.stage, ignore_errors=True)
+        """Remove the written files, and keep the checkpoint if it can be resumed from."""
+        if self._staged:
+            shutil.rmtree(self.stage, ignore_errors=True)
+            if not self.resumable:
+                self.checkpoint.unlink(missing_ok=True)
+            self._staged = False
+        self._release_lock()
+
+    @property
+    def _named(self) -> str:
+        return f"--output {str(self.path)!r}" if self.option else f"output={str(self.path)!r}"
+
+    def _take_lock(self) -> None:
+        try:
+            self._lock = _locked(self._lock_path)
+        except BlockingIOError as error:
+            numbers = [stage.name.split(".")[-2] for stage in self._stages()]
+            process = f" (process {numbers[0]})" if len(numbers) == 1 else ""
+            raise ConfigError(
+                f"{self._named}: another tacit{process} is writing there now; wait "
+                "until it has ended, or choose another directory with --output"
+            ) from error
+        except OSError:
+            # A file system without locks: stages have names of their own, so nothing is lost.
+            self._lock = None
+
+    def _release_lock(self) -> None:
+        if self._lock is not None:
+            # Windows removes no open file, and an old one does no harm.
+            with suppress(OSError):
+                self._lock_path.unlink()
+            self._lock.release()
+            self._lock = None
+
+    @property
+    def _lock_path(self) -> Path:
+        return self.path.with_name(f".{self.path.name}.lock")
+
+    def _stages(self) -> list[Path]:
+        """Stages of all processes for this directory, running or killed."""
+        name = re.compile(rf"\.{re.escape(self.path.name)}\.\d+\.partial")
+        return [path for path in self.path.parent.iterdir() if name.fullmatch(path.name)]
+
+    def _refuse_checkpoint(self) -> None:
+        if not self.checkpoint.exists() or self.resume:
+            return
+        if not self.force:
+            onward = "go on from it with --resume, or " if self.resumable else ""
+            raise ConfigError(
+                f"{self._named}: an interrupted run left {self.checkpoint.name}; "
+                f"{onward}begin afresh with --force"
+            )
+        self.checkpoint.unlink()
 
     def _refuse_existing(self) -> None:
         if not (self.path.exists() or self.path.is_symlink()):
             return
         if not self.force:
             raise ConfigError(
-                f"output={str(self.path)!r} exists and is never overwritten unasked; "
+                f"{self._named} exists and is never overwritten unasked; "
                 "give --force to replace it, or choose another directory with --output"
             )
         if not (self.path.is_dir() and (_is_results(self.path) or not any(self.path.iterdir()))):
             raise ConfigError(
-                f"output={str(self.path)!r} holds something other than results of tacit, which "
+                f"{self._named} holds something other than results of tacit, which "
                 "--force does not remove; choose another directory with --output"
             )
+
+
+def _locked(path: Path) -> FileLock:
+    """A lock on a file that its holder removes at the end.
+
+    Raises:
+        BlockingIOError: another process, or another part of this one, holds it.
+        OSError: the file cannot be made or locked.
+    """
+    for _ in range(10):
+        path.touch(0o600)
+        with suppress(FileNotFoundError):
+            number = path.stat().st_ino
+            lock = FileLock(path)
+            if still_there(path, number):
+                return lock
+            # The holder removed the file between its opening and its locking.
+            lock.release()
+    raise BlockingIOError(str(path))
 
 
 def _is_results(path: Path) -> bool:

@@ -96,9 +96,14 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
         _json(stage / "guarantee.json", _guarantee(outcome, stage, covered))
     except OSError as error:
         destination.discard()
+        again = (
+            " and the checkpoint was kept: make room and run again with --resume"
+            if destination.resumable and destination.checkpoint.exists()
+            else ": make room and run again"
+        )
         raise RuntimeFailure(
             f"the results cannot be written to {destination.path} ({error.strerror}); nothing was "
-            "left there and the checkpoint was kept: make room and run again with --resume"
+            f"left there{again}"
         ) from error
     destination.commit()
     return document

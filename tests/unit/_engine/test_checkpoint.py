@@ -44,6 +44,16 @@ def test_a_truncated_file_is_named(tmp_path: Path, kept: int) -> None:
         checkpoint.load(path, "id", STATES)
 
 
+def test_nobody_is_told_to_delete_a_file_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    np.savez(tmp_path / "data.npz", x=np.zeros(3))
+    np.savez(tmp_path / "header.npz", header=np.array('{"format": "mine"}'))
+    for path in (*tmp_path.iterdir(), tmp_path):
+        with pytest.raises(RuntimeFailure, match="cannot be read") as refused:
+            checkpoint.check(path, "id")
+        assert str(refused.value).endswith("to start afresh, give the name of a new file")
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(RuntimeFailure, match="No such file or directory"):
         checkpoint.save(tmp_path / "absent" / "run.npz", "id", 7, STATES)

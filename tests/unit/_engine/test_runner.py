@@ -49,6 +49,9 @@ def refuse(error: type[Exception], match: str, **changes: Any) -> None:
     [
         ("rounds=0 must be at least 1", {"rounds": 0}),
         ("seed=-1 must be", {"seed": -1}),
+        ("dataset='d' names an account in a ledger, and no ledger", {"dataset": "d"}),
+        ("owner='o' names an account in a ledger, and no ledger", {"owner": "o"}),
+        (r"progress raised TypeError: .*\(rounds done, rounds\)", {"progress": lambda done: None}),
         ("record=0 must be", {"record": 0}),
         (r"record=\[9\] must lie between", {"record": [9]}),
         ("reference has shape", {"reference": np.zeros(7)}),

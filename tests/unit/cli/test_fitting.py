@@ -45,4 +45,13 @@ def test_what_has_no_option_keeps_its_words() -> None:
     said = "the study of this fit:17: [model] target='ill' is also a column of the design"
     assert of_options(said) == "target='ill' is also a column of the design"
     two = "the study of this fit:3: [run] seed: -1 must be at least 0\nthe study of this fit: no"
+    undeclared = (
+        "column 'sex': line 2 holds 'm', which is not among the declared values ('f'); correct it, "
+        'declare the value, rewrite it (map = { "m" = "" }, where "" is missing), or set '
+        "other='zero'"
+    )
+    assert of_options(undeclared).endswith(
+        "correct it, declare the value (--levels), or rewrite it "
+        '(--map \'sex={ "m" = "" }\', where "" is missing)'
+    )
     assert of_options(two) == "--seed -1 must be at least 0\nno"

@@ -24,6 +24,17 @@ def test_a_resumed_run_says_that_there_is_nothing_to_resume(tmp_path: Path) -> N
     assert "NOTE" not in refused("run", study, "--output", output, "--resume")
 
 
+def test_what_an_option_said_is_not_looked_for_in_the_study(tmp_path: Path) -> None:
+    study, output = tmp_path / "study.toml", tmp_path / "visits.csv"
+    study.write_text(STUDY)
+    output.touch()
+    told = refused("run", study, "--output", output)
+    assert told.startswith(f"error: --output '{output}' exists and is never overwritten")
+    assert "'--rounds' / '-r': Input should be greater than or equal to 1" in refused(
+        "account", study, "-r", "0"
+    )
+
+
 def test_a_rehearsal_says_that_nothing_is_held_out(tmp_path: Path) -> None:
     study, output = tmp_path / "study.toml", tmp_path / "rehearsal"
     study.write_text(STUDY + "hold_out = 0.2\n")

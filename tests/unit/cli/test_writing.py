@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.cli.writing import check_free, write_text
+from tacit.cli.writing import check_free, check_study, write_text
 from tacit.errors import ConfigError
 
 
@@ -39,6 +39,25 @@ def test_a_table_that_is_read_is_never_replaced(tmp_path: Path) -> None:
         assert done.exit_code == 2
         assert re.search(rf"is the {what} that is read; choose another name", done.stderr)
     assert table.read_text().startswith("age") and model.read_text() == "{}"
+
+
+def test_a_study_replaces_nothing_but_a_study(tmp_path: Path) -> None:
+    table, precious = tmp_path / "visits.csv", tmp_path / "precious.csv"
+    table.write_text("age,ill\n50,yes\n")
+    precious.write_text("a,b\n1,2\n")
+    named = tmp_path / "notes.toml"
+    named.write_text("to do: tidy up\n")
+    for output, words in ((precious, "ends in .toml"), (named, "other than a study")):
+        for command, option in (
+            (("init", table), "--output"),
+            (("fit", table, "ill ~ age", "-f", "binomial"), "--study"),
+        ):
+            done = CliRunner().invoke(app, [*map(str, command), option, str(output), "--force"])
+            assert done.exit_code == 2
+            assert words in done.stderr
+    assert precious.read_text() == "a,b\n1,2\n" and named.read_text() == "to do: tidy up\n"
+    named.write_text("title = 'old'\n")
+    check_study("study", named)
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

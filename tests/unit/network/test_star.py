@@ -42,7 +42,8 @@ def test_clients_may_have_names():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"agents": 0}, "at least 1 client"),
+        ({"agents": 0}, "agents=0 must be at least 1"),
+        ({"agents": -1}, "agents=-1 must be at least 1"),
         ({"agents": []}, "at least 1 client"),
         ({"agents": ["a", "a"]}, "has one twice"),
         ({"agents": 3, "probability": 0.0}, r"probability=0\.0"),

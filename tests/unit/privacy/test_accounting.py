@@ -23,6 +23,11 @@ from tacit.privacy.event import (
 from tacit.privacy.tally import Tally
 
 
+def test_numbers_are_no_events() -> None:
+    with pytest.raises(PrivacyError, match=r"events\[0\] is 1; give an event, such as .*Gaussian"):
+        accounting.epsilon([1, 2], 1e-5)  # type: ignore[list-item]
+
+
 def test_nothing_released_costs_nothing() -> None:
     assert accounting.epsilon([], 1e-6) == 0.0
     assert accounting.epsilon([NoRelease(), Repeated(GaussianRelease(1.0), 0)], 1e-6) == 0.0

@@ -30,6 +30,11 @@ def test_words_become_enums() -> None:
     assert asked.order == 1
 
 
+def test_masks_may_be_a_truth_value() -> None:
+    assert Privacy(clip=1.0, epsilon=1.0, masks=True).masks == Masks()
+    assert Privacy(clip=1.0, epsilon=1.0, masks=False).masks is None
+
+
 def test_the_mechanism_follows_the_noise() -> None:
     given = Privacy(clip=1.0, noise_multiplier=5.0).mechanism
     assert given.law is GAUSSIAN and given.hides is ALONE

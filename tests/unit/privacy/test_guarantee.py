@@ -58,6 +58,11 @@ def exposed(**changes: Any) -> Guarantee:
     )
 
 
+def test_what_anyone_may_learn_is_what_is_protected() -> None:
+    assert exposed().sentence().endswith("may learn private records.")
+    assert exposed(unit="agent").sentence().endswith("may learn private costs.")
+
+
 def test_only_a_proof_with_secure_noise_is_a_certificate() -> None:
     assert promise(noise=NoiseSource.SECURE).certificate
     assert not promise().certificate

@@ -1,5 +1,6 @@
 """Python functions as objectives: in compiled code, in float64, counted, with clean errors."""
 
+import sys
 import threading
 import time
 from typing import Any
@@ -217,6 +218,28 @@ def test_an_exception_becomes_an_oracle_error() -> None:
         objectives.raise_pending()
 
 
+def test_an_exit_ends_the_function_and_not_the_run() -> None:
+    def leaving(x: np.ndarray, agent: int) -> float:
+        if agent == 1:
+            sys.exit(3)
+        return 1.0
+
+    with pytest.raises(OracleError, match=r"agent 1 raised SystemExit: 3, at x0 = 0\. Correct"):
+        black_box_problem(leaving, 3, x0=[0.0]).value([0.0])
+    skipping = black_box(leaving, 3, on_failure="skip").host
+    skipping.evaluate(np.zeros((3, 1)), np.arange(3))
+    assert skipping.skipped == 1
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [(lambda done: None, r"TypeError: .*positional"), (lambda done, asked: 1 / 0, "ZeroDivision")],
+)
+def test_a_function_of_progress_that_fails_is_named(function: Any, words: str) -> None:
+    with pytest.raises(ProblemError, match=f"progress raised {words}.*points asked for"):
+        black_box_problem(cost, 2, x0=[0.0], progress=function).value([0.0])
+
+
 def test_an_interrupt_stays_an_interrupt() -> None:
     def interrupted(x: np.ndarray, agent: int) -> float:
         raise KeyboardInterrupt
@@ -398,6 +421,10 @@ def test_refused_arguments() -> None:
             record_box(squared, RECORDS, normaliser=normaliser)
     with pytest.raises(ProblemError, match="a whole cost has none"):
         black_box_problem(cost, 2, x0=[0.0], normaliser=2.0)
+    with pytest.raises(ProblemError, match=r"x0=\[\]: give a public starting point"):
+        black_box_problem(cost, 2, x0=[])
+    with pytest.raises(ProblemError, match=r"x0\[1\]=nan must be a finite number"):
+        black_box_problem(cost, 2, x0=[0.0, np.nan])
     alone = r"got a list of 6: write functions = .* functions\[agent\]\(x\), agents=6$"
     for given in ({}, {"x0": [0.0]}, {"agents": 6}):
         with pytest.raises(ProblemError, match=alone):

@@ -65,7 +65,7 @@ def test_stored_values_are_not_taken_for_exact_ones(tmp_path: Any) -> None:
     task = black_box_problem(
         command=["sh", "-c", "echo 1"], agents=2, x0=[0.0], cache=tmp_path / "evaluations.sqlite"
     )
-    with pytest.raises(ProblemError, match="noise hides the curvature"):
+    with pytest.raises(ProblemError, match="every value of a cost is the same"):
         measure_noise(task, repeats=2, directions=1, widest=1e-4)
     assert task.objectives.calls == 8  # type: ignore[attr-defined]
     assert not (tmp_path / "evaluations.sqlite").exists()
@@ -83,6 +83,8 @@ def test_what_is_refused() -> None:
         measure_noise(noisy(1.0), [0.0])
     with pytest.raises(ProblemError, match=r"noise hides the curvature within moves of 0\.01"):
         measure_noise(noisy(1.0), widest=0.01)
+    with pytest.raises(ProblemError, match=r"the same at the point and .*: there is no noise"):
+        measure_noise(black_box_problem(lambda x, agent: 5.0 + agent, 2, x0=START))
     with pytest.raises(OracleError, match="raised ZeroDivisionError"):
         measure_noise(black_box_problem(lambda x, agent: 1 / 0, 2, x0=START))
     skipping = black_box_problem(lambda x, agent: None, 2, x0=START, on_failure="skip")

@@ -3,8 +3,10 @@
 import collections
 import functools
 import re
+import sqlite3
 import stat
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +248,20 @@ def test_a_changed_program_is_another_one(tmp_path: Path) -> None:
         host = black_box(**given, cache=tmp_path / "evaluations.sqlite").host
         found.append((host.evaluate(POINTS[:1], OWNERS[:1]).item(), int(host.calls.sum())))
     assert found == [(1.0, 1), (1.0, 0), (2.0, 1)]
+
+
+def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
+    for name, made in (
+        ("other", "CREATE TABLE patients (name TEXT)"),
+        ("like", "CREATE TABLE evaluations (patient TEXT)"),
+    ):
+        file = tmp_path / name
+        with closing(sqlite3.connect(file)) as other:
+            other.execute(made)
+        before = file.read_bytes(), file.stat().st_mode
+        with pytest.raises(ProblemError, match="a database of another program"):
+            black_box(cost, 3, cache=file)
+        assert (file.read_bytes(), file.stat().st_mode) == before
 
 
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:

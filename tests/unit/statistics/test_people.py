@@ -141,6 +141,11 @@ def test_several_sites_are_refused_where_nothing_is_proved(name: str) -> None:
         asked(name, sites_per_person=5, masks=None)
 
 
+def test_an_infinite_budget_is_no_budget() -> None:
+    with pytest.raises(PrivacyError, match=r"epsilon=inf would .*epsilon=None for no privacy"):
+        asked("table1", epsilon=math.inf)
+
+
 @pytest.mark.parametrize("name", only(["survival"], list(METHODS)))
 def test_a_private_number_of_records_is_said_with_its_price(name: str) -> None:
     found = asked(name, relation="add_remove", size=500)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tacit._engine.shortened import shortened
+from tacit.data.schema import Altered
 from tacit.method import (
     DGD,
     AbstractMethod,
@@ -192,6 +193,13 @@ def test_an_objective_that_rises_again_blames_the_step(
     steps = [each for each in said if "step" in each]
     assert bool(steps) == bool(told)
     assert told in " ".join(steps)
+
+
+def test_of_times_only_those_below_the_first_are_amiss() -> None:
+    altered = Altered(10, 0, {"age": 2, "years": 5}, {"age": 1, "years": 3})
+    assert altered.amiss("years") == {"age": 2, "years": 3}
+    assert altered.amiss(None) == {"age": 2, "years": 5}
+    assert replace(altered, raised={}).amiss("years") == {"age": 2}
 
 
 def test_nothing_is_said_of_a_run_that_went_well(outcome: Outcome) -> None:

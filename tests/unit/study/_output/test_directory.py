@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,20 +69,72 @@ def test_a_checkpoint_asks_what_to_do(tmp_path: Path) -> None:
     checkpoint.write_text("saved")
     with pytest.raises(ConfigError, match="--resume, or begin afresh with --force"):
         Destination(tmp_path / "results").prepare()
-    Destination(tmp_path / "results", resume=True).prepare()
-    assert checkpoint.exists()
-    Destination(tmp_path / "results", force=True, resume=True).prepare()
-    assert checkpoint.exists()
-    Destination(tmp_path / "results", force=True).prepare()
+    with pytest.raises(ConfigError, match=r"left results\.checkpoint; begin afresh with --force"):
+        Destination(tmp_path / "results", resumable=False).prepare()
+    for force in (False, True):
+        destination = Destination(tmp_path / "results", force=force, resume=True)
+        destination.prepare()
+        destination.discard()
+        assert checkpoint.exists()
+    destination = Destination(tmp_path / "results", force=True)
+    destination.prepare()
     assert not checkpoint.exists()
+    destination.discard()
+
+
+def test_a_command_that_resumes_nothing_leaves_no_checkpoint(tmp_path: Path) -> None:
+    destination = Destination(tmp_path / "results", resumable=False)
+    destination.prepare()
+    destination.checkpoint.write_text("saved")
+    destination.discard()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_leftover_of_a_killed_run_is_cleared(tmp_path: Path) -> None:
+    other = tmp_path / ".results.old.99999.partial"
+    for left in (tmp_path / ".results.99999.partial", other):
+        left.mkdir()
+        (left / "half").write_text("")
+    (tmp_path / ".results.lock").touch()
     destination = Destination(tmp_path / "results")
-    destination.stage.mkdir()
-    (destination.stage / "half").write_text("")
     destination.prepare()
+    assert {path for path in tmp_path.iterdir() if path.is_dir()} == {destination.stage, other}
     assert list(destination.stage.iterdir()) == []
+    destination.discard()
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from tacit.study._output.directory import Destination
+
+destination = Destination(Path(sys.argv[1]))
+destination.prepare()
+(destination.stage / "first").touch()
+destination.checkpoint.touch()
+print(flush=True)
+input()
+destination.commit()
+"""
+
+
+def test_a_second_process_is_refused_and_removes_nothing_of_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "results"
+    with subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        told = rf"another tacit \(process {first.pid}\) is writing there now; wait"
+        for force, resume in ((False, False), (True, False), (False, True)):
+            second = Destination(path, force=force, resume=resume)
+            with pytest.raises(ConfigError, match=told):
+                second.prepare()
+            second.discard()
+        first.communicate(b"\n")
+    assert first.returncode == 0
+    assert [each.name for each in path.iterdir()] == ["first"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
@@ -95,3 +149,4 @@ def test_a_place_that_vanishes_during_the_run(tmp_path: Path) -> None:
     destination.stage.rmdir()
     with pytest.raises(RuntimeFailure, match="cannot be moved"):
         destination.commit()
+    destination.discard()
