@@ -154,7 +154,7 @@ def _check_complete(
     methods = sorted(getattr(target, "__abstractmethods__", ()))  # none of a function
     if not left and not methods:
         return
-    attributes = [f"{name}: ClassVar[{_inside(hint)}] = ..." for name, hint in left.items()]
+    attributes = [f"{name} ({_inside(hint)})" for name, hint in left.items()]
     told = [
         *([f"the attributes {', '.join(attributes)}"] if attributes else []),
         *([f"the methods {', '.join(methods)}"] if methods else []),

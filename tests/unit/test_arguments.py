@@ -158,9 +158,8 @@ def test_what_a_class_does_not_define_is_told() -> None:
     with pytest.raises(ProblemError) as error:
         Cauchy()
     assert str(error.value) == (
-        "Cauchy does not define the attributes convex: ClassVar[bool] = ..., curvature: "
-        "ClassVar[float] = ... and the methods derivative, encode, value; docs/add_a_method.md "
-        "has an example in full"
+        "Cauchy does not define the attributes convex (bool), curvature (float) and the methods "
+        "derivative, encode, value; docs/add_a_method.md has an example in full"
     )
 
 

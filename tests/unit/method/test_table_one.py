@@ -325,7 +325,7 @@ def test_a_variance_below_zero_has_no_square_root() -> None:
 
 def test_a_standard_deviation_that_may_be_0_is_marked() -> None:
     parts = [np.array([1000.0, 1080.0, 1000.0, 0.0])]
-    table = PrivateTableOne(COLUMNS[:1]).told(parts, [100.0], 3, 3)
+    table = PrivateTableOne(COLUMNS[:1]).told(parts, [300.0], 3, 3)
     mean, found = (number(table, "age", "", "overall", each) for each in ("mean", "sd"))
     assert mean.note == "" and found.lower == 0.0 < found.value and found.note == "mostly noise"
     (row,) = [row for row in table.cells() if row[0] == "age, mean (SD)"]
