@@ -118,7 +118,7 @@ def test_what_it_costs_is_known_beforehand(tmp_path: Path) -> None:
     assert planned["format"].startswith("tacit-account")
     assert CliRunner().invoke(app, ["account", str(study), "--rounds", "2"]).exit_code == 2
     judged = CliRunner().invoke(app, ["run", str(study), "--force", "--fail-if-useless"])
-    assert judged.exit_code == 2 and "nothing to judge the answer by" in judged.stderr
+    assert judged.exit_code == 0  # counts that were not refused are an answer
 
 
 @pytest.mark.long
