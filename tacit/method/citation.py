@@ -19,7 +19,7 @@ _SOURCE = re.compile(r"(?<![\w'\"`])Sources?: (.*?)\.(?=\s+[A-Z`*]|\s*$)")
 _CAPITALS = re.compile(r"\w*[A-Z]{2}\w*")
 """What small letters would spoil."""
 
-_MASKS = "Bonawitz et al. (2017)"
+MASKS = "Bonawitz et al. (2017)"
 """What uniform masks follow."""
 
 _ITSELF = """\
@@ -43,8 +43,9 @@ def papers_of(method: AbstractMethod) -> tuple[str, ...]:
         ('Nedic, Ozdaglar (2009)',)
     """
     found = [name for kind in _kinds(method) for name in papers_of_kind(kind)]
-    if method.privacy is not None and method.privacy.hides.together:
-        found.append(_MASKS)
+    budget = getattr(method, "privacy", None)  # the parameters of a model have none
+    if budget is not None and budget.hides.together:
+        found.append(MASKS)
     return tuple(dict.fromkeys(found))
 
 

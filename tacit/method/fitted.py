@@ -100,10 +100,12 @@ class FittedRegression:
 
     def cite(self) -> str:
         """What to cite, as BibTeX: the papers that describe the method, and tacit."""
-        from tacit.method.citation import bibtex, papers_of_kind
+        from tacit.method.citation import MASKS, bibtex, papers_of_kind
         from tacit.method.glm import PrivateGLM
 
-        return bibtex(papers_of_kind(PrivateGLM))
+        # of the budget a file has what was guaranteed, which says so where masks hide the sites
+        hidden = [MASKS] if " masks " in self.protection else []
+        return bibtex([*papers_of_kind(PrivateGLM), *hidden])
 
     @cached_property
     def design(self) -> Design:

@@ -286,7 +286,7 @@ def test_dates_and_other_words_for_yes_and_no(fitted: Path) -> None:
         (("--bounds", "age=20"), "age=18:90"),
         (("--bounds", "age"), "age=18:90"),
         (("--levels", "sex=f,f"), "twice"),
-        (("--bounds", "height=1:2"), "does not name it"),
+        (("--bounds", "height=1:2"), "is not a column of the data"),
         (("--epsilon", "0"), "positive"),
         (("--family", "poisson"), "needs a number with bounds"),
         (("--family", "poison"), "did you mean 'poisson'?"),

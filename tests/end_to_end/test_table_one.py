@@ -193,7 +193,7 @@ def test_the_number_of_records_may_be_private(there: Path) -> None:
         (("arm",), "that of the groups"),
         (("site",), "that of the sites"),
         (("age", "age"), "stands twice"),
-        (("age", "--bounds", "sex=1:2"), "'sex' is declared, and not asked for"),
+        (("age", "--bounds", "sexx=1:2"), "is not a column of the data"),
         (("age", "--bounds", "age=2020-01-01:2021-01-01"), "must be numbers"),
         (("age", "--bounds", "age=80:20"), "bounds"),
         (("age", "--share", "age"), "share='age'"),
