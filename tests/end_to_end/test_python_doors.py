@@ -254,6 +254,7 @@ REFUSED = {
     "study.account('study.toml')": r"assembled is 'study.toml'; give the result of",
     "study.execute(source)": r"assembled is a Source; give the result of tacit.study.assemble\(",
     "study.setting(None)": "source is None; give the result of",
+    "problem.black_box_problem(abs, 2, x0=[])": r"x0=\[\]: give a public starting point",
     "study.draft('visits.csv', target=5)": "target=5 must be text",
     "study.audit(source, owner=7)": "assembled is a Source",
     "sweep.Grid(seeds='5')": "seeds='5' must be a whole number",

@@ -421,10 +421,13 @@ def test_refused_arguments() -> None:
             record_box(squared, RECORDS, normaliser=normaliser)
     with pytest.raises(ProblemError, match="a whole cost has none"):
         black_box_problem(cost, 2, x0=[0.0], normaliser=2.0)
-    with pytest.raises(ProblemError, match=r"x0=\[\]: give a public starting point"):
-        black_box_problem(cost, 2, x0=[])
     with pytest.raises(ProblemError, match=r"x0\[1\]=nan must be a finite number"):
         black_box_problem(cost, 2, x0=[0.0, np.nan])
+
+
+def test_lists_of_functions_are_refused(pytestconfig: pytest.Config) -> None:
+    if pytestconfig.getoption("jaxtyping_packages", None):
+        pytest.skip("annotations are checked before")
     alone = r"got a list of 6: write functions = .* functions\[agent\]\(x\), agents=6$"
     for given in ({}, {"x0": [0.0]}, {"agents": 6}):
         with pytest.raises(ProblemError, match=alone):
