@@ -257,7 +257,7 @@ class Neighbours:
             if waited > (patience / 2 if may_skip else min(_GREET_AFTER, patience / 2)):
                 self._greet(missing)
                 self._check_state(position)
-                if may_skip:  # from one that has finished nothing else comes
+                if may_skip or self._terms.early:  # from one that has finished nothing else comes
                     run, rounds = self._terms.run, self._schedule.rounds
                     self.ask([Address.last(run, sender, rounds) for sender in missing])
             silent = [i for i in missing if waited > patience * (1 + self._waits(i, turn))]
