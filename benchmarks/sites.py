@@ -1,22 +1,25 @@
 """What a round between sites costs beyond its arithmetic, beside bare messages and a bare fsync.
 
-    python benchmarks/sites.py [--floats 10 100000] [--rounds 200] [--members 3]
+    python benchmarks/sites.py [--floats 10 100000] [--rounds 200] [--members 3] [--delay 50]
 
 Members of a ring (two: a pair) are real processes on this machine, with mutual TLS, an access list,
 signatures and the journal; noise is simulated, so that no sampler and no accountant is in it. A
 round's overhead is its time less that of the compiled halves, measured alone in the same process.
 Bare: the same bytes pushed to both neighbours and awaited from both over the same connections,
 unsigned and unchecked, and a file of as many bytes written and synced. Medians over rounds, of the
-slowest.
+slowest. With `--delay`, everything between members takes so many milliseconds longer, one way; the
+ideal round is then one delay.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import statistics
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -43,7 +46,15 @@ from tacit.deploy.operate.rehearse import free_ports
 RUN = bytes(range(32))
 
 
-def member(number: int, members: int, folder: Path, floats: int, rounds: int, answers: Any) -> None:
+def member(
+    number: int,
+    members: int,
+    folder: Path,
+    floats: int,
+    rounds: int,
+    lines: list[str],
+    answers: Any,
+) -> None:
     """One process: a run, then bare messages over new connections."""
     rng = np.random.default_rng(0)
     task = problem.empirical_risk(
@@ -54,7 +65,7 @@ def member(number: int, members: int, folder: Path, floats: int, rounds: int, an
     method = DPSG(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=10.0))
     everybody = [keys.load(folder / str(i)) for i in range(members)]
     own, around = everybody[number], sorted({(number - 1) % members, (number + 1) % members})
-    cards = {other: everybody[other].card for other in around}
+    cards = {other: replace(everybody[other].card, address=lines[other]) for other in around}
     state = folder / f"state-{number}"
     state.mkdir()
     graph = network.ring(members) if members > 2 else network.complete(members)
@@ -153,16 +164,61 @@ def bare(
     return statistics.median(messages[5:]), statistics.median(syncs)
 
 
-def measure(floats: int, members: int, rounds: int) -> None:
+async def _carry(source: asyncio.StreamReader, to: asyncio.StreamWriter, seconds: float) -> None:
+    """Write what is read, so many seconds later."""
+    loop = asyncio.get_running_loop()
+
+    def late(data: bytes) -> None:
+        if not to.is_closing():
+            to.write(data) if data else to.close()
+
+    while True:
+        data = await source.read(1 << 16)
+        loop.call_later(seconds, late, data)
+        if not data:
+            return
+
+
+def slow_lines(addresses: list[str], lines: list[str], seconds: float) -> None:
+    """One process: whatever comes to a line goes to the address behind it, later."""
+
+    async def line(port: int, behind: int) -> None:
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            try:
+                there = await asyncio.open_connection("127.0.0.1", behind)
+            except OSError:
+                writer.close()
+                return
+            await asyncio.gather(
+                _carry(reader, there[1], seconds), _carry(there[0], writer, seconds)
+            )
+
+        server = await asyncio.start_server(accept, "127.0.0.1", port)
+        await server.serve_forever()
+
+    async def all_lines() -> None:
+        ports = [[int(each.rpartition(":")[2]) for each in some] for some in (lines, addresses)]
+        await asyncio.gather(*(line(*pair) for pair in zip(*ports, strict=True)))
+
+    asyncio.run(all_lines())
+
+
+def measure(floats: int, members: int, rounds: int, delay: float) -> None:
     context = get_context("spawn")
     with TemporaryDirectory() as name:
         folder, answers = Path(name), context.Queue()
         certificates.create_authority(folder / "authority", "benchmark")
-        for number, port in enumerate(free_ports(members)):
-            address, authority = f"127.0.0.1:{port}", folder / "authority"
-            keys.create(folder / str(number), f"member {number}", address, authority)
+        ports = [f"127.0.0.1:{port}" for port in free_ports(2 * members)]
+        addresses, lines = ports[:members], ports[members:] if delay else ports[:members]
+        for number, address in enumerate(addresses):
+            keys.create(folder / str(number), f"member {number}", address, folder / "authority")
+        if delay:
+            late = (addresses, lines, 1e-3 * delay)
+            context.Process(target=slow_lines, args=late, daemon=True).start()
         running = [
-            context.Process(target=member, args=(i, members, folder, floats, rounds, answers))
+            context.Process(
+                target=member, args=(i, members, folder, floats, rounds, lines, answers)
+            )
             for i in range(members)
         ]
         for process in running:
@@ -175,7 +231,8 @@ def measure(floats: int, members: int, rounds: int) -> None:
     print(
         f"{floats:7d} floats: a round {1e3 * whole:.1f} ms, its arithmetic {1e3 * arithmetic:.1f}, "
         f"overhead {1e3 * over:.1f}; bare messages {1e3 * messages:.1f} and fsync "
-        f"{1e3 * sync:.1f}; overhead over bare {over / (messages + sync):.2f}",
+        f"{1e3 * sync:.1f}; overhead over bare {over / (messages + sync):.2f}"
+        + (f"; {1e3 * whole / delay:.2f} delays" if delay else ""),
         flush=True,
     )
 
@@ -185,9 +242,10 @@ def main() -> None:
     parser.add_argument("--floats", type=int, nargs="+", default=[10, 100_000])
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--members", type=int, default=3)
+    parser.add_argument("--delay", type=float, default=0.0, help="milliseconds, one way")
     options = parser.parse_args()
     for floats in options.floats:
-        measure(floats, options.members, options.rounds)
+        measure(floats, options.members, options.rounds, options.delay)
 
 
 if __name__ == "__main__":
