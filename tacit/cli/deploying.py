@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit.cli.console import FAILED, INTERRUPTED, dumped, emit, guarded, say
+from tacit.deploy.member.memory import forget_compiling
 from tacit.deploy.member.process import Options, run
 from tacit.deploy.operate.doctor import Finding, examine
 from tacit.deploy.operate.results import Outcome
@@ -82,7 +83,7 @@ def take_part(
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
         try:
-            outcome = run(options, stopping, only_check=dry_run)
+            outcome = run(options, stopping, only_check=dry_run, between=forget_compiling)
         except KeyboardInterrupt:
             print(
                 "stopped; nothing is lost: rerun the same command to resume. The others wait as "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -150,6 +150,7 @@ def run(
     *,
     only_check: bool = False,
     carrier: Carrier | None = None,
+    between: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Take part in a run, from its start or from where this member left off.
 
@@ -158,6 +159,7 @@ def run(
         stopping: event that is set to stop after the current turn; the same command resumes.
         only_check: whether to check everything and release nothing.
         carrier: what carries the messages; if `None`, connections of tacit's own.
+        between: function called between the accounting, the compiling, the turns and the report.
 
     Raises:
         TacitError: a fault in files, budget, network or neighbours.
@@ -200,7 +202,9 @@ def run(
                 return Outcome(None, names, manifest.run.hex(), 0, None, tested)
             binding.bind(digest_of(keys, prepared))
             by = carrier or Zenoh()
-            return _take_part(options, run_, keys, number, account, shared, binding, stopping, by)
+            return _take_part(
+                options, run_, keys, number, account, shared, binding, stopping, by, between
+            )
 
 
 def _take_part(
@@ -213,6 +217,7 @@ def _take_part(
     binding: Binding,
     stopping: Stopping | None,
     carrier: Carrier,
+    between: Callable[[], None],
 ) -> Outcome:
     manifest, status = run_.manifest, options.state / "status.json"
     write_text(options.state / MANIFEST, manifest.toml())
@@ -228,6 +233,7 @@ def _take_part(
         else agent_secret(trial_key(options.test_seed, 0), number)
     )
     desk = AgentStep(plan, number, secret)
+    between()
     desk.prepare(None if account is None else run_.objective)
     releaser = None
     if account is not None:
@@ -299,6 +305,7 @@ def _take_part(
     )
     try:
         with watch, _metrics(options.metrics, watch):
+            between()
             solution = party.run(transport)
             mine = total = None
             if account is not None:
@@ -344,6 +351,7 @@ def _take_part(
                 note_compared(options.state, party.compared)
             forget(keys, manifest.run)
             if outcome.solution is not None:
+                between()
                 _report(options.state, run_)
             return outcome
     finally:

@@ -35,6 +35,7 @@ from tacit.deploy.files import write_text
 from tacit.deploy.identity.certificates import create_authority
 from tacit.deploy.identity.keys import Card, Keys, check_name, create
 from tacit.deploy.identity.pinning import trust
+from tacit.deploy.operate.nursery import Command, Processes
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.study._grammar.locate import lines
 from tacit.study._sections.data import site_column
@@ -86,10 +87,13 @@ class Rehearsal:
         """The path of an agent's ledger, beside its keys."""
         return folder_of(self.folder / f"member-{number}" / "keys", self.manifest.run) / "ledger"
 
+    def log(self, number: int) -> Path:
+        """The file that a member's output goes to."""
+        return self.folder / f"member-{number}" / "log.txt"
+
     def start(self, number: int, *more: str) -> subprocess.Popen[bytes]:
-        """Start a member; its output goes to `log.txt` in its folder."""
-        log = self.folder / f"member-{number}" / "log.txt"
-        with log.open("ab") as file:
+        """Start a member; its output goes to its log."""
+        with self.log(number).open("ab") as file:
             return subprocess.Popen(self.command(number, *more), stdout=file, stderr=file)
 
 
@@ -264,23 +268,18 @@ def perform(
         RuntimeFailure: a member failed; the message contains the last lines that it printed.
     """
     number = len(rehearsal.manifest.members)
-    with ExitStack() as stack:
-        running = [rehearsal.start(i, *more) for i in range(number)]
-        for process in running:
-            stack.callback(_end, process)
-        ends = time.monotonic() + seconds
-        while any(process.poll() is None for process in running):
-            failed = [i for i, process in enumerate(running) if process.poll() not in (None, 0)]
-            if failed:
-                raise RuntimeFailure(_told(rehearsal, failed[0], running[failed[0]].returncode))
+    commands = [Command(rehearsal.command(i, *more), str(rehearsal.log(i))) for i in range(number)]
+    ends = time.monotonic() + seconds
+    with Processes(commands) as running:
+        while None in running.codes:
             if time.monotonic() > ends:
                 raise RuntimeFailure(f"the rehearsal has not ended in {seconds:g} seconds")
             if told is not None:
-                told(sum(process.poll() is not None for process in running), number)
-            time.sleep(0.05)
-        for i, process in enumerate(running):
-            if process.returncode:
-                raise RuntimeFailure(_told(rehearsal, i, process.returncode))
+                told(number - running.codes.count(None), number)
+            running.wait(0.05)
+            for i, code in enumerate(running.codes):
+                if code:
+                    raise RuntimeFailure(_told(rehearsal, i, code))
     return [results(rehearsal, i) for i in range(number)]
 
 
@@ -294,17 +293,11 @@ def results(rehearsal: Rehearsal, number: int) -> dict[str, Any]:
 
 
 def _told(rehearsal: Rehearsal, number: int, code: int) -> str:
-    log = (rehearsal.folder / f"member-{number}" / "log.txt").read_text(errors="replace")
+    log = rehearsal.log(number).read_text(errors="replace")
     name = rehearsal.manifest.members[number].name
     return f"{name!r} ended with exit code {code}; it printed last:\n" + "\n".join(
         log.splitlines()[-8:]
     )
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.kill()
-    process.wait()
 
 
 def free_ports(count: int) -> list[int]:
