@@ -36,6 +36,7 @@ from tacit.deploy.identity import certificates, keys
 from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Schedule, forms
 from tacit.deploy.member.session import Session
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.outgoing import Outgoing
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.operate.rehearse import free_ports
@@ -77,14 +78,16 @@ def member(number: int, members: int, folder: Path, floats: int, rounds: int, an
             lambda *told: print("refused", *told),
         )
         transport = Transport(
-            own,
-            RUN.hex(),
-            number,
-            cards,
-            state,
-            listen=True,
-            serve=party.serve,
-            accept=party.accept,
+            Endpoint(
+                own,
+                RUN.hex(),
+                number,
+                cards,
+                state,
+                listen=True,
+                serve=party.serve,
+                accept=party.accept,
+            )
         )
         party.run(transport)
         party.farewell()
@@ -123,14 +126,16 @@ def bare(
     data, transport = (
         os.urandom(8 * floats),
         Transport(
-            own,
-            "cd" * 32,
-            number,
-            cards,
-            state,
-            listen=True,
-            serve=lambda key: data,
-            accept=accept,
+            Endpoint(
+                own,
+                "cd" * 32,
+                number,
+                cards,
+                state,
+                listen=True,
+                serve=lambda key: data,
+                accept=accept,
+            )
         ),
     )
     messages, syncs = [], []

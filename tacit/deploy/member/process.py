@@ -42,9 +42,10 @@ from tacit.deploy.member.session import Session
 from tacit.deploy.member.sum_session import Sums, SumSession
 from tacit.deploy.messages import evidence
 from tacit.deploy.messages.address import host_and_port
-from tacit.deploy.messages.carrier import Carrier, Zenoh
+from tacit.deploy.messages.carrier import Carrier, Endpoint
 from tacit.deploy.messages.journal import check_state
 from tacit.deploy.messages.outgoing import Account, Outgoing
+from tacit.deploy.messages.transport import Zenoh
 from tacit.deploy.operate.finished import MANIFEST
 from tacit.deploy.operate.report import write_report
 from tacit.deploy.operate.results import Outcome, has_compared, note_compared, write
@@ -275,25 +276,25 @@ def _take_part(
         else {i: each.card for i, each in enumerate(manifest.agents) if i != number},
         restore=options.restore and coordinates,
     )
-    listens = coordinates or manifest.coordinator is None
-    transport = carrier.connect(
+    endpoint = Endpoint(
         keys,
         manifest.run.hex(),
         number,
         {other: manifest.members[other].card for other in around},
         options.state,
-        listen=listens,
+        listen=coordinates or manifest.coordinator is None,
         serve=party.serve,
         accept=party.accept,
     )
+    transport = carrier.connect(endpoint)
     paid: dict[str, str] = {}
     if account is not None:
         path = account.ledger.path.resolve()
         paid = {"ledger": str(path), "owner": account.owner, "dataset": account.dataset}
-    doing = f"listening at {keys.card.address}" if listens else "dialling the coordinator"
-    if not isinstance(carrier, Zenoh):
-        doing = "its mail is carried by a platform"
-    log.info("%(doing)s; a neighbour is named here when it is heard", {"doing": doing})
+    log.info(
+        "%(doing)s; a neighbour is named here when it is heard",
+        {"doing": carrier.doing(endpoint)},
+    )
     watch = Watch(
         status, manifest, keys.card.name, party, paid, connections=lambda: transport.connections
     )
