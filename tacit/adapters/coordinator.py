@@ -13,6 +13,7 @@ from tacit.adapters.post import Post
 from tacit.adapters.site import read_site
 from tacit.arguments import checked
 from tacit.deploy.agreement.manifest import Manifest, read_manifest
+from tacit.deploy.member.compare import names_word
 from tacit.deploy.member.process import run
 from tacit.deploy.operate.results import Outcome, answer_files
 from tacit.errors import ConfigError, RuntimeFailure, WireError
@@ -103,7 +104,7 @@ class _HubPost(Post, Generic[Place]):
         """Give the sites what they still ask for at the end: the last words of the others."""
         try:
             for _ in range(_LAST):
-                asked = [key for asks in self._asks.values() for key in asks if _is_word(key)]
+                asked = [key for asks in self._asks.values() for key in asks if names_word(key)]
                 if not asked or not self._exchange():
                     break
         except RuntimeFailure as error:  # the run is over
@@ -194,7 +195,3 @@ class _HubPost(Post, Generic[Place]):
 
     def _name(self, number: int) -> str:
         return self._manifest.members[number].name
-
-
-def _is_word(key: str) -> bool:
-    return key.split("/")[1:2] == ["word"]

@@ -7,19 +7,21 @@ is asked for again.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
 
 from tacit.adapters.bag import Bag
 from tacit.deploy.files import write_secret
 from tacit.deploy.messages.carrier import Endpoint, Link
-from tacit.deploy.messages.handshake import HELLO, Question
+from tacit.deploy.messages.handshake import Question
+from tacit.deploy.messages.wire import Address
 
 _ASKED = "asked"
 """File with the nonce of a greeting that is yet to be answered, in a site's state folder."""
 
 
-class Post:
+class Post(ABC):
     """Carrier and connection of a member. A subclass says what happens while it waits."""
 
     ask_every: float = 0.01
@@ -58,13 +60,13 @@ class Post:
         found = {key: self.endpoint.serve(key) for key in asks}
         return {key: data for key, data in found.items() if data is not None}
 
+    @abstractmethod
     def is_set(self) -> bool:
         """Whether to stop; asked between turns and while waiting."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """End the connection."""
-        raise NotImplementedError
 
 
 class SitePost(Post):
@@ -119,7 +121,7 @@ class SitePost(Post):
         if self.stopped:
             # the next start knows nothing of what it could not use, nor of a last word
             asks |= dict.fromkeys(self._letters)
-            asks |= dict.fromkeys(key for key in self._heard if _is_last(key))
+            asks |= dict.fromkeys(key for key in self._heard if Address.names_last(key))
             asks[next_question(self.endpoint.folder, other, self.endpoint.number).key()] = None
         letters = {**self.out[other], **self.served(self._bag.asks)}
         self.reply = Bag(self.endpoint.run, "", self.endpoint.number, letters, tuple(asks))
@@ -149,8 +151,4 @@ def next_question(folder: Path, asked: int, asker: int) -> Question:
 
 
 def _greets(key: str) -> bool:
-    return key.split("/")[1:2] == [HELLO]
-
-
-def _is_last(key: str) -> bool:
-    return key.split("/")[2:3] == ["255"]
+    return Question.read(key) is not None
