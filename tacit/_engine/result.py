@@ -16,7 +16,7 @@ from tacit.arguments import remedy
 from tacit.method.answer import Answer, Minimiser, Printed
 from tacit.method.citation import bibtex
 from tacit.method.latex import tabular
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.ledger import Charge
 
 if TYPE_CHECKING:

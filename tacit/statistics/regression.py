@@ -27,7 +27,7 @@ from tacit.method.comparison import Comparison
 from tacit.method.fitted import FittedRegression
 from tacit.method.glm import FamilyName, PrivateGLM
 from tacit.privacy.caution import DELTA
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables

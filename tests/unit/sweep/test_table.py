@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.privacy.guarantee import Guarantees, Status
+from tacit.privacy.guarantee import Status
+from tacit.privacy.guarantees import Guarantees
 from tacit.study import read_study
 from tacit.sweep import Grid, Plan, Runs, Sweep, plan
 from tacit.sweep.latex import cells_table, crossed_table
