@@ -96,8 +96,6 @@ class Result:
         answers: answers of all trials, if they are no minimisers (simulation only).
         papers: names of the papers that describe the method; `cite` has them as BibTeX.
         skipped: numbers of points that agents' black boxes skipped, by name (simulation only).
-        stationary: whether the reference is known to be a stationary point only, as of a loss
-            that is not convex: the objective may be smaller elsewhere.
         shortened: what the clip shortens at the answers of the first trial, and of which share of
             the records, if that is counted (simulation only).
     """
@@ -119,7 +117,6 @@ class Result:
     papers: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     shortened: tuple[str, float] | None = None
-    stationary: bool = False
 
     def __repr__(self) -> str:
         trials, agents, _ = self.solutions.shape
@@ -191,6 +188,13 @@ class Result:
             ['@article{nedicozdaglar2009,', '  author = {Nedic, Angelia and Ozdaglar, Asuman},']
         """
         return bibtex(self.papers)
+
+    @property
+    def stationary(self) -> bool:
+        """Whether the reference is known to be a stationary point only, as of a loss that is not
+        convex: the objective may be smaller elsewhere.
+        """
+        return self.history.stationary
 
     @property
     def solution(self) -> Float[np.ndarray, " p"]:

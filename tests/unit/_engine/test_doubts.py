@@ -61,12 +61,14 @@ def test_a_reference_of_what_is_not_convex_is_told_as_stationary() -> None:
     def wells(x: Any, own: Any) -> Any:
         return own * (x[0] ** 2 - 1.0) ** 2
 
-    def run(**options: Any) -> tacit.Result:
+    def run(solved: bool = False, **options: Any) -> tacit.Result:
         task = problem.costs(wells, np.ones(3), np.array([0.5]), **options)
-        ring = network.ring(3)
-        return tacit.run(task, ring, tacit.DGD(step=0.01), rounds=2, seed=0, reference="solve")
+        ring, method = network.ring(3), tacit.DGD(step=0.01)
+        known: Any = task.reference() if solved else "solve"
+        return tacit.run(task, ring, method, rounds=2, seed=0, reference=known)
 
     found = run()
     assert "The reference is a stationary point" in str(found)
     assert "stationary point" in repr(found.history) and found.stationary
-    assert "stationary" not in str(run(convex=True))
+    assert run(solved=True).stationary
+    assert "stationary" not in str(run(convex=True)) + str(run(solved=True, convex=True))
