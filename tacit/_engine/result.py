@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from tacit._engine.doubts import ONLY, doubts, known, seen
+from tacit._engine.doubts import doubts, public
 from tacit._engine.measures import History
 from tacit.arguments import remedy
 from tacit.method.answer import Answer, Minimiser, Printed
@@ -168,9 +168,8 @@ class Result:
         note = f"% the first of {trials} trials\n" if trials > 1 else ""
         if self.diverged[0] >= 0:
             note += f"% {self.status}: no answer\n"
-        note += "".join(f"% {each}\n" for each in known(self))
-        # a paper's source is published, so what private records show is not in it
-        note += f"% {ONLY}summary() says what speaks against this answer\n" if seen(self) else ""
+        # a paper's source is published, so private records decide on no line of it
+        note += "".join(f"% {each}\n" for each in public(self))
         if isinstance(self.answer, Printed):
             return note + self.answer.to_latex()
         return note + tabular(self.frame())

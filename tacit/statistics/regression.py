@@ -65,7 +65,9 @@ class Regression:
         # without a column of weights, which no prediction needs
         used = {name: self.schema.features[name] for name in named_in(self.formula)}
         schema = replace(self.schema, features=used)
-        return FittedRegression(self.formula, self.table, schema, str(self.guarantee))
+        return FittedRegression(
+            self.formula, self.table, schema, str(self.guarantee), papers=self.result.papers
+        )
 
     @property
     def design(self) -> Design:

@@ -51,6 +51,7 @@ from tacit.deploy.operate.report import write_report
 from tacit.deploy.operate.results import Outcome, has_compared, note_compared, write
 from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, EnvironmentMismatch, RuntimeFailure
+from tacit.method.citation import papers_of
 from tacit.privacy.ledger import Ledger, read
 from tacit.privacy.ledger.extract import spent
 from tacit.study.fitted import fitted, fitted_model
@@ -310,17 +311,18 @@ def _take_part(
                     account.owner,
                     run_.guarantee[number].delta,
                 )
-            answer = None
-            model = None
+            answer = model = regression = None
             if solution is not None:
-                answer = run_.contract.method.answer(solution, run_.contract)
+                method = run_.contract.method
+                answer = method.answer(solution, run_.contract)
                 names, said = run_.contract.numbers, str(run_.guarantee)
+                regression = fitted(run_.source, answer, said, papers_of(method))
                 model = fitted_model(run_.source, names, solution, said)
             outcome = Outcome(
                 solution=solution,
                 names=run_.contract.numbers,
                 answer=answer,
-                regression=fitted(run_.source, answer, str(run_.guarantee)),
+                regression=regression,
                 model=model,
                 run=manifest.run.hex(),
                 member=keys.card.name,

@@ -68,6 +68,7 @@ def exact() -> tacit.Regression:
         (lambda text: text.replace('"age",', '"edge",'), "not those of its formula"),
         (lambda text: text.replace('"numeric"', '"number"'), "number"),
         (lambda text: text.replace('"logit"', '"probit"'), "link"),
+        (lambda text: text.replace('"refusal"', '"papers": ["No (1900)"], "refusal"'), "No .1900"),
     ],
 )
 def test_a_damaged_file_is_refused(
