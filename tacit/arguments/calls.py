@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.arguments.annotations import inmost, wanted
 from tacit.arguments.signatures import hints_of, parameters
-from tacit.checks import close, numeric, shown
+from tacit.checks import hint, numeric, shown
 from tacit.errors import OracleError, TacitError
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -106,9 +106,12 @@ def _check_names(
     taken, needed, any_name = parameters(target)
     unknown = [] if any_name else [name for name in named if name not in taken]
     if unknown:
-        meant = close(unknown[0], [name for name in taken if name not in named])
-        hint = f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(taken)}"
-        raise error(f"{target.__name__} has no argument {unknown[0]!r}; {hint}")
+        meant = hint(
+            unknown[0],
+            [name for name in taken if name not in named],
+            f"there are {', '.join(taken)}",
+        )
+        raise error(f"{target.__name__} has no argument {unknown[0]!r}; {meant}")
     missing = [name for place, name in needed if name not in named and not 0 <= place < len(given)]
     hints = hints_of(target)
     _check_complete(target, {name: hints.get(name, Any) for name in missing}, error)
