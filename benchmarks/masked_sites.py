@@ -30,6 +30,7 @@ from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Schedule, forms
 from tacit.deploy.member.session import Session
 from tacit.deploy.member.sum_session import Sums, SumSession
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.outgoing import Outgoing
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.operate.rehearse import free_ports
@@ -99,14 +100,16 @@ def member(
             lambda *told: print("refused", *told),
         )
         transport = Transport(
-            own,
-            RUN.hex(),
-            number,
-            cards,
-            state,
-            listen=number == agents,
-            serve=party.serve,
-            accept=party.accept,
+            Endpoint(
+                own,
+                RUN.hex(),
+                number,
+                cards,
+                state,
+                listen=number == agents,
+                serve=party.serve,
+                accept=party.accept,
+            )
         )
         party.run(transport)
         party.farewell()

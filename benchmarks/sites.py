@@ -39,6 +39,7 @@ from tacit.deploy.identity import certificates, keys
 from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Schedule, forms
 from tacit.deploy.member.session import Session
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.outgoing import Outgoing
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.operate.rehearse import free_ports
@@ -88,14 +89,16 @@ def member(
             lambda *told: print("refused", *told),
         )
         transport = Transport(
-            own,
-            RUN.hex(),
-            number,
-            cards,
-            state,
-            listen=True,
-            serve=party.serve,
-            accept=party.accept,
+            Endpoint(
+                own,
+                RUN.hex(),
+                number,
+                cards,
+                state,
+                listen=True,
+                serve=party.serve,
+                accept=party.accept,
+            )
         )
         party.run(transport)
         party.farewell()
@@ -134,14 +137,16 @@ def bare(
     data, transport = (
         os.urandom(8 * floats),
         Transport(
-            own,
-            "cd" * 32,
-            number,
-            cards,
-            state,
-            listen=True,
-            serve=lambda key: data,
-            accept=accept,
+            Endpoint(
+                own,
+                "cd" * 32,
+                number,
+                cards,
+                state,
+                listen=True,
+                serve=lambda key: data,
+                accept=accept,
+            )
         ),
     )
     messages, syncs = [], []

@@ -33,7 +33,7 @@ from tacit.method.gradient_descent import GradientDescent
 from tacit.privacy import Masks, Privacy, caution
 from tacit.privacy.accounting import SMALLEST_DELTA
 from tacit.privacy.digits import rounded_up
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.sensitivity import ClippedGradient
 from tacit.types import PublicContext, Relation, Unit
 

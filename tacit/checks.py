@@ -57,6 +57,23 @@ def close(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
     return same[:1] or [names[each] for each in found]
 
 
+def hint(name: str, known: Iterable[str], otherwise: str, cutoff: float = 0.6) -> str:
+    """What to say of an unknown name: the known one that is meant, or else other words.
+
+    Args:
+        name: name as it was given.
+        known: names that exist.
+        otherwise: what to say if none is close.
+        cutoff: similarity that is close enough, from 0 to 1.
+
+    Example:
+        >>> hint("agee", ["age"], "it has age"), hint("x", ["age"], "it has age")
+        ("did you mean 'age'?", 'it has age')
+    """
+    found = close(name, known, cutoff)
+    return f"did you mean {found[0]!r}?" if found else otherwise
+
+
 def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 

@@ -28,7 +28,7 @@ from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.noise import GridRelease, on_grid
 from tacit.privacy.noise.sums import SumRelease, sum_releases
 from tacit.problem.task import Task

@@ -32,23 +32,31 @@ def doubts(result: Result) -> list[str]:
 
 
 def known(result: Result) -> list[str]:
-    """What follows from public numbers.
+    """What is known of the reference, and what follows from public numbers.
 
     Args:
         result: result of a run.
     """
-    found = []
-    if result.stationary:
-        found.append(
-            "The reference is a stationary point as far as is known, since the problem is not "
-            "declared convex or no bound of its gap is at hand (gap_kind none): the objective may "
-            "be smaller elsewhere, and distances are those from this point."
-        )
+    if not result.stationary:
+        return public(result)
+    return [
+        "The reference is a stationary point as far as is known, since the problem is not declared "
+        "convex or no bound of its gap is at hand (gap_kind none): the objective may be smaller "
+        "elsewhere, and distances are those from this point.",
+        *public(result),
+    ]
+
+
+def public(result: Result) -> list[str]:
+    """What follows from public numbers alone, so that it may stand where an answer is published.
+
+    Args:
+        result: result of a run.
+    """
     noise = _noise_of_mean(result)
     if noise < 1.0:
-        return found
+        return []
     return [
-        *found,
         f"The noise in the mean of all answers of the run is {noise:.2g} times the clip, "
         "and no answer is longer than that: what was found is chance. Take a larger "
         "epsilon, more agents or masks, or protect records instead of whole costs.",

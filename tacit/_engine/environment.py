@@ -39,7 +39,10 @@ def processor() -> str:
 HOME = Path(str(tacit.__file__)).parent
 """Directory of tacit's source."""
 
-_COMPUTING = ("_engine", "audit", "data", "method", "network", "papers", "privacy", "problem")
+_COMPUTING = (
+    *("_engine", "arguments", "audit", "data", "method"),
+    *("network", "papers", "privacy", "problem"),
+)
 """Packages of tacit whose code decides the answers of a run, besides its top-level modules."""
 
 

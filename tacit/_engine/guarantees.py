@@ -23,13 +23,8 @@ from tacit.privacy.event import (
     PoissonSampled,
     Repeated,
 )
-from tacit.privacy.guarantee import (
-    Guarantee,
-    Guarantees,
-    NoiseSource,
-    Scope,
-    Status,
-)
+from tacit.privacy.guarantee import Guarantee, NoiseSource, Scope, Status
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.hidden_sums import in_sums, times
 from tacit.privacy.noise import sampling_delta
 from tacit.privacy.query import is_own

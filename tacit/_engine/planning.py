@@ -24,7 +24,8 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.accounting import epsilon
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.event import Event
-from tacit.privacy.guarantee import Guarantees, Status
+from tacit.privacy.guarantee import Status
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.plan import Spent, Stated, at_other_deltas
 from tacit.problem.task import Task
 from tacit.types import Relation

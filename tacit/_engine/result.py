@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from tacit._engine.doubts import ONLY, doubts, known, seen
+from tacit._engine.doubts import doubts, public
 from tacit._engine.measures import History
 from tacit.arguments import remedy
 from tacit.method.answer import Answer, Minimiser, Printed
 from tacit.method.citation import bibtex
 from tacit.method.latex import tabular
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.ledger import Charge
 
 if TYPE_CHECKING:
@@ -96,8 +96,6 @@ class Result:
         answers: answers of all trials, if they are no minimisers (simulation only).
         papers: names of the papers that describe the method; `cite` has them as BibTeX.
         skipped: numbers of points that agents' black boxes skipped, by name (simulation only).
-        stationary: whether the reference is known to be a stationary point only, as of a loss
-            that is not convex: the objective may be smaller elsewhere.
         shortened: what the clip shortens at the answers of the first trial, and of which share of
             the records, if that is counted (simulation only).
     """
@@ -119,7 +117,6 @@ class Result:
     papers: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     shortened: tuple[str, float] | None = None
-    stationary: bool = False
 
     def __repr__(self) -> str:
         trials, agents, _ = self.solutions.shape
@@ -171,9 +168,8 @@ class Result:
         note = f"% the first of {trials} trials\n" if trials > 1 else ""
         if self.diverged[0] >= 0:
             note += f"% {self.status}: no answer\n"
-        note += "".join(f"% {each}\n" for each in known(self))
-        # a paper's source is published, so what private records show is not in it
-        note += f"% {ONLY}summary() says what speaks against this answer\n" if seen(self) else ""
+        # a paper's source is published, so private records decide on no line of it
+        note += "".join(f"% {each}\n" for each in public(self))
         if isinstance(self.answer, Printed):
             return note + self.answer.to_latex()
         return note + tabular(self.frame())
@@ -191,6 +187,13 @@ class Result:
             ['@article{nedicozdaglar2009,', '  author = {Nedic, Angelia and Ozdaglar, Asuman},']
         """
         return bibtex(self.papers)
+
+    @property
+    def stationary(self) -> bool:
+        """Whether the reference is known to be a stationary point only, as of a loss that is not
+        convex: the objective may be smaller elsewhere.
+        """
+        return self.history.stationary
 
     @property
     def solution(self) -> Float[np.ndarray, " p"]:

@@ -48,6 +48,8 @@ from tacit.problem.task import Task
 if TYPE_CHECKING:
     import networkx
 
+    from tacit.problem.reference import Reference
+
 _SEED_BITS = 63
 """Bits of a seed that is drawn. Keys of JAX's generator have 64: more would be no harder to find.
 
@@ -98,7 +100,7 @@ def run(
     seed: int | None = None,
     runtime: Simulation | None = None,
     record: int | Sequence[int] | None = None,
-    reference: Float[ArrayLike, " p"] | Literal["solve"] | None = None,
+    reference: Float[ArrayLike, " p"] | Reference | Literal["solve"] | None = None,
     require: Literal["proved"] | None = None,
     checkpoint: str | Path | None = None,
     ledger: Ledger | None = None,
@@ -124,7 +126,8 @@ def run(
         runtime: settings of the simulation; `Simulation()` by default.
         record: interval of rounds between measurements, or the rounds to measure after; about 50
             measurements by default.
-        reference: centralised solution, to record distances to; "solve" computes it.
+        reference: centralised solution, to record distances to: a point, or what
+            `problem.reference()` found; "solve" computes it.
         require: minimum status; "proved" refuses a method that cannot give a proved guarantee.
         checkpoint: file to save to every few seconds and to resume from if it exists.
         ledger: ledger charged with the whole run before it starts, or the run is refused. The noise
@@ -263,7 +266,6 @@ def run(
         guarantee=stated,
         releases=agreed.table,
         reference=None if plan.reference is None else np.asarray(plan.reference),
-        stationary=stationary,
         rounds=rounds,
         seed=seed,
         seconds=time.monotonic() - began,
@@ -315,11 +317,16 @@ def _reference(problem: Task, reference: Any) -> tuple[Any, bool]:
             f"reference={checks.shown(reference)}: {type(problem).__name__} have nothing to "
             "minimise, so there is no solution to compare with; leave it out"
         )
+    from tacit.problem.reference import GapKind, Reference
+
     if isinstance(reference, str) and reference == "solve":
-        solved = problem.reference()
-        return jnp.asarray(solved.solution), solved.gap_kind == "none"
+        reference = problem.reference()
     if isinstance(reference, str):
         raise ConfigError(f"reference={checks.shown(reference)} must be 'solve', or a point")
+    stationary = False
+    if isinstance(reference, Reference):
+        stationary = reference.gap_kind is GapKind.NONE
+        reference = reference.solution
     checks.real("reference", reference, ConfigError)
     point = np.asarray(reference, dtype=float)
     if point.shape != (problem.dimension,):
@@ -328,4 +335,4 @@ def _reference(problem: Task, reference: Any) -> tuple[Any, bool]:
         )
     if not np.isfinite(point).all():
         raise ConfigError("reference holds a number that is not finite")
-    return jnp.asarray(point), False
+    return jnp.asarray(point), stationary

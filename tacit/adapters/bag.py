@@ -71,10 +71,13 @@ class Bag:
             letters, asks = dict(found["letters"]), list(found["asks"])
             if found["format"] != _FORMAT or len(letters) + len(asks) > _MOST:
                 raise WireError("a bag of another version, or with too many letters")
+            member = found["member"]
+            if type(member) is not int:
+                raise WireError(f"a bag of member {member!r}, which is not a whole number")
             return cls(
                 str(found["run"]),
                 str(found["status"]),
-                int(found["member"]),
+                member,
                 {str(key): base64.b64decode(text, validate=True) for key, text in letters.items()},
                 tuple(map(str, asks)),
             )

@@ -13,6 +13,7 @@ from tacit.adapters.post import Post
 from tacit.adapters.site import read_site
 from tacit.arguments import checked
 from tacit.deploy.agreement.manifest import Manifest, read_manifest
+from tacit.deploy.member.compare import names_word
 from tacit.deploy.member.process import run
 from tacit.deploy.operate.results import Outcome, answer_files
 from tacit.errors import ConfigError, RuntimeFailure, WireError
@@ -103,7 +104,7 @@ class _HubPost(Post, Generic[Place]):
         """Give the sites what they still ask for at the end: the last words of the others."""
         try:
             for _ in range(_LAST):
-                asked = [key for asks in self._asks.values() for key in asks if _is_word(key)]
+                asked = [key for asks in self._asks.values() for key in asks if names_word(key)]
                 if not asked or not self._exchange():
                     break
         except RuntimeFailure as error:  # the run is over
@@ -117,7 +118,7 @@ class _HubPost(Post, Generic[Place]):
             asks = tuple(self.asked[number])
             letters = {**self.out[number], **self.served(self._asks.get(number, ()))}
             if asks or letters:
-                bags[number] = Bag(self.run, MAIL, -1, letters, asks)
+                bags[number] = Bag(self.endpoint.run, MAIL, -1, letters, asks)
         for asked in self.asked.values():
             asked.clear()
         told = self._give({self._where[number]: bag for number, bag in bags.items()})
@@ -129,18 +130,18 @@ class _HubPost(Post, Generic[Place]):
             self.out[number].clear()
             self._asks[number] = () if bag.status == FINISHED else bag.asks
             for key, data in bag.letters.items():
-                self.accept(number, key, data)
+                self.endpoint.accept(number, key, data)
         return bool(told)
 
     def _find(self) -> None:
         """Ask places that have not said so yet which member they are."""
-        if len(self._where) == len(self.cards):
+        if len(self._where) == len(self.endpoint.neighbours):
             return
         known = {*self._where.values(), *self._refused}
         asked = [place for place in self._platform.places() if place not in known]
-        found = self._give(dict.fromkeys(asked, Bag(self.run, WHO)))
+        found = self._give(dict.fromkeys(asked, Bag(self.endpoint.run, WHO)))
         for place, bag in found.items():
-            if bag.member not in self.cards:
+            if bag.member not in self.endpoint.neighbours:
                 continue
             if bag.member in self._where:
                 raise RuntimeFailure(
@@ -150,7 +151,9 @@ class _HubPost(Post, Generic[Place]):
                 )
             self._where[bag.member], self._asks[bag.member] = place, bag.asks
         # a place that takes no part, such as the coordinator's own, refuses as well
-        lacking = [self._name(number) for number in self.cards if number not in self._where]
+        lacking = [
+            self._name(number) for number in self.endpoint.neighbours if number not in self._where
+        ]
         if lacking and self._refused and not {*asked} - {*found} - self._refused:
             self._stop(
                 f"{', '.join(map(repr, lacking))} cannot be found: "
@@ -176,7 +179,7 @@ class _HubPost(Post, Generic[Place]):
                 for number, where in self._where.items():
                     if where == place:
                         self._stop(f"{self._name(number)!r} ({place}) refused its task")
-            elif bag.status != BUSY and bag.run == self.run:
+            elif bag.status != BUSY and bag.run == self.endpoint.run:
                 found[place] = bag
         return found
 
@@ -192,7 +195,3 @@ class _HubPost(Post, Generic[Place]):
 
     def _name(self, number: int) -> str:
         return self._manifest.members[number].name
-
-
-def _is_word(key: str) -> bool:
-    return key.split("/")[1:2] == ["word"]

@@ -3,6 +3,9 @@
 Needs `flwr`.
 """
 
+# flwr is not among tacit's own dependencies, so that type checkers may not find it.
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import json
@@ -14,16 +17,12 @@ from typing import TYPE_CHECKING
 
 from tacit.adapters.coordinator import coordinate, summary
 from tacit.adapters.site import step
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, WireError
 
 if TYPE_CHECKING:
-    from flwr.app import (  # pyright: ignore[reportMissingImports]
-        Context,
-        Message,
-        RecordDict,
-    )
-    from flwr.clientapp import ClientApp  # pyright: ignore[reportMissingImports]
-    from flwr.serverapp import Grid, ServerApp  # pyright: ignore[reportMissingImports]
+    from flwr.app import Context, Message, RecordDict
+    from flwr.clientapp import ClientApp
+    from flwr.serverapp import Grid, ServerApp
 
 log = logging.getLogger("tacit.site")
 
@@ -61,15 +60,15 @@ def client_app(site: Callable[[Context], Path] = configured) -> ClientApp:
         site: function that gives the folder of the site. It has to come from the node's owner; for
             simulations it may be made of the number of the partition.
     """
-    from flwr.app import Message  # pyright: ignore[reportMissingImports]
-    from flwr.clientapp import ClientApp  # pyright: ignore[reportMissingImports]
+    from flwr.app import Message
+    from flwr.clientapp import ClientApp
 
     app = ClientApp()
 
     @app.query()
     def turn(message: Message, context: Context) -> Message:
         record = message.content.config_records[_RECORD]
-        answer = step(site(context), bytes(record[_BAG]))  # pyright: ignore[reportArgumentType]
+        answer = step(site(context), _bag(record[_BAG]))
         return Message(_content(answer), reply_to=message)
 
     return app
@@ -81,8 +80,8 @@ def server_app(folder: Path | None = None) -> ServerApp:
     Args:
         folder: folder of the coordinator; if `None`, the one in the variable `TACIT_SITE`.
     """
-    from flwr.app import ConfigRecord  # pyright: ignore[reportMissingImports]
-    from flwr.serverapp import ServerApp  # pyright: ignore[reportMissingImports]
+    from flwr.app import ConfigRecord
+    from flwr.serverapp import ServerApp
 
     app = ServerApp()
 
@@ -105,7 +104,7 @@ class _Nodes:
         return sorted(self._grid.get_node_ids())
 
     def exchange(self, bags: Mapping[int, bytes], seconds: float) -> dict[int, bytes]:
-        from flwr.app import Message  # pyright: ignore[reportMissingImports]
+        from flwr.app import Message
 
         sent = [
             Message(_content(bag), dst_node_id=node, message_type=_KIND, ttl=seconds)
@@ -117,11 +116,21 @@ class _Nodes:
             if reply.has_error():
                 log.warning("node %(node)s failed in a task", {"node": node})
                 continue
-            found[node] = bytes(reply.content.config_records[_RECORD][_BAG])  # pyright: ignore[reportArgumentType]
+            try:
+                found[node] = _bag(reply.content.config_records[_RECORD][_BAG])
+            except WireError as error:
+                log.warning("node %(node)s: %(error)s", {"node": node, "error": error})
         return found
 
 
+def _bag(value: object) -> bytes:
+    """The bag of mail in a message; numbers, of which `bytes` makes zeros, are none."""
+    if not isinstance(value, bytes):
+        raise WireError(f"a bag of mail is bytes, and here it is {type(value).__name__}")
+    return value
+
+
 def _content(bag: bytes) -> RecordDict:
-    from flwr.app import ConfigRecord, RecordDict  # pyright: ignore[reportMissingImports]
+    from flwr.app import ConfigRecord, RecordDict
 
     return RecordDict({_RECORD: ConfigRecord({_BAG: bag})})

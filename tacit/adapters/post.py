@@ -7,20 +7,21 @@ is asked for again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from tacit.adapters.bag import Bag
 from tacit.deploy.files import write_secret
-from tacit.deploy.identity.keys import Card, Keys
-from tacit.deploy.messages.handshake import HELLO, Question
+from tacit.deploy.messages.carrier import Endpoint, Link
+from tacit.deploy.messages.handshake import Question
+from tacit.deploy.messages.wire import Address
 
 _ASKED = "asked"
 """File with the nonce of a greeting that is yet to be answered, in a site's state folder."""
 
 
-class Post:
+class Post(ABC):
     """Carrier and connection of a member. A subclass says what happens while it waits."""
 
     ask_every: float = 0.01
@@ -30,24 +31,16 @@ class Post:
         """There are none."""
         return {}
 
-    def connect(
-        self,
-        keys: Keys,
-        run: str,
-        number: int,
-        neighbours: Mapping[int, Card],
-        folder: Path,
-        *,
-        listen: bool,
-        serve: Callable[[str], bytes | None],
-        accept: Callable[[int, str, bytes], None],
-    ) -> Any:
-        """Take on a member; the arguments are those of `Transport`."""
-        self.run, self.number, self.folder = run, number, folder
-        self.cards, self.serve, self.accept = dict(neighbours), serve, accept
-        self.out: dict[int, dict[str, bytes]] = {other: {} for other in neighbours}
-        self.asked: dict[int, dict[str, None]] = {other: {} for other in neighbours}
+    def connect(self, endpoint: Endpoint) -> Link:
+        """Take on a member."""
+        self.endpoint = endpoint
+        self.out: dict[int, dict[str, bytes]] = {other: {} for other in endpoint.neighbours}
+        self.asked: dict[int, dict[str, None]] = {other: {} for other in endpoint.neighbours}
         return self
+
+    def doing(self, endpoint: Endpoint) -> str:
+        """What carries its mail."""
+        return "its mail is carried by a platform"
 
     def publish(self, key: str, data: bytes) -> None:
         """Put a message into the mail for all neighbours."""
@@ -64,16 +57,16 @@ class Post:
 
     def served(self, asks: Iterable[str]) -> dict[str, bytes]:
         """This member's messages that were asked for, as far as it has them."""
-        found = {key: self.serve(key) for key in asks}
+        found = {key: self.endpoint.serve(key) for key in asks}
         return {key: data for key, data in found.items() if data is not None}
 
+    @abstractmethod
     def is_set(self) -> bool:
         """Whether to stop; asked between turns and while waiting."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """End the connection."""
-        raise NotImplementedError
 
 
 class SitePost(Post):
@@ -107,7 +100,7 @@ class SitePost(Post):
                 self.asked[sender][key] = None
 
     def question(self, asked: int, asker: int) -> Question:
-        return next_question(self.folder, asked, asker)
+        return next_question(self.endpoint.folder, asked, asker)
 
     def is_set(self) -> bool:
         (sender, asked), *_ = self.asked.items()
@@ -128,17 +121,17 @@ class SitePost(Post):
         if self.stopped:
             # the next start knows nothing of what it could not use, nor of a last word
             asks |= dict.fromkeys(self._letters)
-            asks |= dict.fromkeys(key for key in self._heard if _is_last(key))
-            asks[next_question(self.folder, other, self.number).key()] = None
+            asks |= dict.fromkeys(key for key in self._heard if Address.names_last(key))
+            asks[next_question(self.endpoint.folder, other, self.endpoint.number).key()] = None
         letters = {**self.out[other], **self.served(self._bag.asks)}
-        self.reply = Bag(self.run, "", self.number, letters, tuple(asks))
+        self.reply = Bag(self.endpoint.run, "", self.endpoint.number, letters, tuple(asks))
 
     def _deliver(self, sender: int, key: str) -> None:
         if _greets(key):  # before anything is sent, so that no answer serves twice
-            (self.folder / _ASKED).unlink(missing_ok=True)
+            (self.endpoint.folder / _ASKED).unlink(missing_ok=True)
         else:
             self._heard.append(key)
-        self.accept(sender, key, self._letters.pop(key))
+        self.endpoint.accept(sender, key, self._letters.pop(key))
 
 
 def next_question(folder: Path, asked: int, asker: int) -> Question:
@@ -158,8 +151,4 @@ def next_question(folder: Path, asked: int, asker: int) -> Question:
 
 
 def _greets(key: str) -> bool:
-    return key.split("/")[1:2] == [HELLO]
-
-
-def _is_last(key: str) -> bool:
-    return key.split("/")[2:3] == ["255"]
+    return Question.read(key) is not None

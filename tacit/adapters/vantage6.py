@@ -4,6 +4,9 @@ The folder of each member, with `site.toml`, is a database of its node, of which
 read and write the files: the first database of the task. Needs `vantage6-algorithm-tools`.
 """
 
+# vantage6 is not among tacit's own dependencies, so that type checkers may not find it.
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import functools
@@ -52,9 +55,7 @@ def with_client(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        from vantage6.algorithm.tools.decorators import (  # pyright: ignore[reportMissingImports]
-            algorithm_client,
-        )
+        from vantage6.algorithm.tools.decorators import algorithm_client
 
         return algorithm_client(function)(*given, **named)
 
@@ -73,7 +74,7 @@ def turn(folder: Path, bag: str) -> str:
     Returns:
         The site's bag of mail.
     """
-    return step(folder, bag.encode()).decode()
+    return step(folder, _encoded(bag)).decode()
 
 
 @site_folder
@@ -112,9 +113,7 @@ class _Nodes:
         return self._organizations
 
     def exchange(self, bags: Mapping[int, bytes], seconds: float) -> dict[int, bytes]:
-        from vantage6.common.task_status import (  # pyright: ignore[reportMissingImports]
-            has_task_finished,
-        )
+        from vantage6.common.task_status import has_task_finished
 
         ends = time.monotonic() + seconds
         tasks = {place: self._task(place, bag) for place, bag in bags.items()}
@@ -126,7 +125,7 @@ class _Nodes:
                     del tasks[place]
                     answers = [each for each in self._client.result.from_task(task) if each]
                     if answers:
-                        found[place] = str(answers[0]).encode()
+                        found[place] = _encoded(str(answers[0]))
             if not tasks or time.monotonic() > ends:
                 break
             time.sleep(_ASK_EVERY)
@@ -146,11 +145,16 @@ class _Nodes:
         return int(task["id"])
 
 
+def _encoded(text: str) -> bytes:
+    """Bytes of what the server delivered; a bag has ASCII letters only, and anything is refused."""
+    return text.encode("ascii", "replace")
+
+
 def _mounted() -> Path:
     """The folder that the node has mounted for the task's first database."""
     label = os.environ.get(_LABELS, "").partition(",")[0]
     uri = os.environ.get(f"{label.upper()}_DATABASE_URI", "")
-    if not label or not Path(uri).is_dir():
+    if not label or not uri or not Path(uri).is_dir():  # an empty path is the working directory
         raise ConfigError(
             "the first database of this task must be the folder of the member, with site.toml: "
             "name a database of the node's configuration whose uri is that folder"

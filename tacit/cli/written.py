@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 import shlex
@@ -17,6 +16,7 @@ from typing import TypedDict
 from tacit.cli.of_a_table import Given
 from tacit.cli.running import free, run_source
 from tacit.cli.writing import check_free, check_study, write_text
+from tacit.data.columns import Undeclared
 from tacit.errors import ConfigError, ProblemError
 from tacit.study._output import Destination
 from tacit.study.fitting import Fit
@@ -51,19 +51,15 @@ _EXAMPLES = {
 }
 
 
-_UNDECLARED = re.compile(
-    r"(?P<before>column (?P<name>'[^']*'|\"[^\"]*\"): .*); correct it, declare the value, "
-    r"rewrite it \(map = (?P<map>\{.*\}), where \"\" is missing\), or set other='zero'"
-)
-"""What is said of a value that is not declared, with remedies in a study or in Python."""
-
-
 def worded(command: Callable[[], int]) -> int:
     """Run a command, with errors about the study that it wrote in words of its options."""
     try:
         return command()
     except (ConfigError, ProblemError) as error:
-        raise type(error)(of_options(str(error))) from error
+        message, undeclared = str(error), _undeclared(error)
+        if undeclared is not None:
+            message = message.replace(str(undeclared), _declaring(undeclared))
+        raise type(error)(of_options(message)) from error
 
 
 def of_options(message: str) -> str:
@@ -79,16 +75,24 @@ def of_options(message: str) -> str:
     accepted = "large_delta = true in [privacy] (Privacy(large_delta=True))"
     message = re.sub(where, named, message).replace(accepted, "--large-delta")
     message = message.replace("(missing_values)", "(--missing-values)")
-    message = _UNDECLARED.sub(_declaring, message)
     return message.replace("local noise (no masks)", "local noise (--local)")
 
 
-def _declaring(found: re.Match[str]) -> str:
-    """A value that is not declared, with options as remedies."""
-    option = shlex.quote(f"{ast.literal_eval(found['name'])}={found['map']}")
-    return (
-        f"{found['before']}; correct it, declare the value (--levels), or rewrite it "
-        f'(--map {option}, where "" is missing)'
+def _undeclared(error: BaseException | None) -> Undeclared | None:
+    """The value that is not declared, if an error is about one."""
+    while error is not None and not isinstance(error, Undeclared):
+        error = error.__cause__
+    return error
+
+
+def _declaring(undeclared: Undeclared) -> str:
+    """What is said of a value that is not declared, with options as remedies."""
+    option = shlex.quote(f"{undeclared.column}={undeclared.recoding}")
+    return str(
+        undeclared.with_remedies(
+            "correct it, declare the value (--levels), or rewrite it "
+            f'(--map {option}, where "" is missing)'
+        )
     )
 
 

@@ -29,13 +29,19 @@ class Undeclared(ProblemError):
 
     Args:
         what: which value, and where.
-        remedies: what to do where the declaration can be changed.
+        column: name of the column.
+        recoding: a table of TOML that rewrites the values, as `recoding` makes it.
+        remedy: what else to do where the declaration can be changed.
         meant: the declared value that is surely meant, or the empty text.
     """
 
-    def __init__(self, what: str, remedies: str, meant: str = "") -> None:
+    def __init__(self, what: str, column: str, recoding: str, remedy: str, meant: str) -> None:
+        remedies = (
+            f'correct it, declare the value, rewrite it (map = {recoding}, where "" is missing), '
+            f"or {remedy}"
+        )
         super().__init__(_with(what, remedies, meant))
-        self.what, self.meant = what, meant
+        self.what, self.column, self.recoding, self.meant = what, column, recoding, meant
 
     def with_remedies(self, remedies: str) -> ProblemError:
         """The same error where something else can be done."""
@@ -212,8 +218,9 @@ def codes_of(
             f"column {column.name!r}: {where(column, other[0])} holds "
             f"{show(column.iloc[other[0]])}, which is not among the declared values ({shown})"
             f"{others(column, unknown)}",
-            "correct it, declare the value, rewrite it "
-            f"({recoding(column, unknown, levels)}), or {remedy}",
+            str(column.name),
+            recoding(column, unknown, levels),
+            remedy,
             _close(column.iloc[other[0]], levels),
         )
     return codes
@@ -236,7 +243,7 @@ def others(column: pd.Series, rows: Bool[np.ndarray, " n"]) -> str:
 
 
 def recoding(column: pd.Series, rows: Bool[np.ndarray, " n"], levels: Sequence[Any] = ()) -> str:
-    """A line that rewrites all values in some rows, to be completed; the empty text is missing.
+    """A table of TOML that rewrites all values in some rows, to be completed.
 
     Args:
         column: values of the column.
@@ -248,7 +255,7 @@ def recoding(column: pd.Series, rows: Bool[np.ndarray, " n"], levels: Sequence[A
         f"{_quoted(level_key(value))} = {_quoted(_close(value, levels))}"
         for value in values[:_MOST]
     ]
-    return "map = { " + ", ".join(texts) + ' }, where "" is missing'
+    return "{ " + ", ".join(texts) + " }"
 
 
 def _quoted(text: str) -> str:

@@ -124,8 +124,7 @@ def _check_there(name: str, frame: pd.DataFrame) -> None:
     present = [str(each) for each in frame.columns]
     if name in present:
         return
-    close = checks.close(name, present, 0.5)
-    hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
+    hint = checks.hint(name, present, f"it has {', '.join(present[:12])}", cutoff=0.5)
     raise ProblemError(f"{name!r} is not a column of the data; {hint}")
 
 

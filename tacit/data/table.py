@@ -160,8 +160,7 @@ def check_columns(frame: Frame, schema: Schema) -> None:
     present = [str(name) for name in frame.columns]
     for name in wanted:
         if name not in frame.columns:
-            close = checks.close(name, present)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
+            hint = checks.hint(name, present, f"it has {', '.join(present[:12])}")
             raise ProblemError(f"the table has no column {name!r}; {hint}")
 
 

@@ -68,8 +68,7 @@ def entry_of(name: str) -> Entry:
         ConfigError: no method has it.
     """
     if name not in METHODS:
-        close = checks.close(name, METHODS)
-        hint = f"did you mean {close[0]!r}?" if close else "`tacit methods` lists them"
+        hint = checks.hint(name, METHODS, "`tacit methods` lists them")
         raise ConfigError(f"method={name!r} is not a method of tacit; {hint}")
     return METHODS[name]
 

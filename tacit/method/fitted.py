@@ -27,6 +27,7 @@ from tacit.method._glm_predictions import predicted
 from tacit.method._new_records import complete, prepared, values_moved
 from tacit.method._saved import saved_text
 from tacit.method.answer import Refused
+from tacit.method.citation import bibtex
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
 from tacit.method.comparison import MEAN, Comparison, compared, natural
 
@@ -51,6 +52,7 @@ class FittedRegression:
         schema: declarations of the columns of the formula.
         protection: guarantee of the fit, in words.
         date: day of the fit, as YYYY-MM-DD.
+        papers: names of the papers that describe its method; `cite` has them as BibTeX.
     """
 
     formula: str
@@ -58,6 +60,7 @@ class FittedRegression:
     schema: Schema
     protection: str
     date: str = field(default_factory=today)
+    papers: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"{self.formula}\n{self.table.summary()}"
@@ -100,12 +103,7 @@ class FittedRegression:
 
     def cite(self) -> str:
         """What to cite, as BibTeX: the papers that describe the method, and tacit."""
-        from tacit.method.citation import MASKS, bibtex, papers_of_kind
-        from tacit.method.glm import PrivateGLM
-
-        # of the budget a file has what was guaranteed, which says so where masks hide the sites
-        hidden = [MASKS] if " masks " in self.protection else []
-        return bibtex([*papers_of_kind(PrivateGLM), *hidden])
+        return bibtex(self.papers)
 
     @cached_property
     def design(self) -> Design:
@@ -243,6 +241,7 @@ class FittedRegression:
             # as files of earlier versions, where it says nothing
             **({"repeated": True} if table.repeated else {}),
             **({"declared": True} if table.declared else {}),
+            **({"papers": self.papers} if self.papers else {}),
             "refusal": None if table.refusal is None else asdict(table.refusal),
         }
         return json.dumps(document, indent=2, ensure_ascii=False)
@@ -272,6 +271,7 @@ class _File(BaseModel):
     checks: dict[str, float]
     repeated: bool = False
     declared: bool = False
+    papers: tuple[str, ...] = ()
     refusal: dict[str, str] | None
 
 
@@ -314,7 +314,10 @@ def load_regression(path: str | Path) -> FittedRegression:
             found.repeated,
             found.declared,
         )
-        loaded = FittedRegression(found.formula, table, schema, found.guarantee, found.date)
+        bibtex(found.papers)  # refuses a name that is no paper's
+        loaded = FittedRegression(
+            found.formula, table, schema, found.guarantee, found.date, found.papers
+        )
         columns = (loaded.design.names[-1], *loaded.design.names[:-1])
         target = parse_formula(found.formula, columns_of(schema))[0]
         levels = target.levels if found.family == "multinomial" else ()

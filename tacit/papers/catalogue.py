@@ -57,6 +57,5 @@ def find(name: str) -> Target:
 
 
 def _unknown(kind: str, name: str, known: Sequence[str]) -> str:
-    close = checks.close(name, known)
-    hint = f"did you mean {close[0]!r}?" if close else "`tacit reproduce --list` names all"
+    hint = checks.hint(name, known, "`tacit reproduce --list` names all")
     return f"there is no {kind} {name!r}; {hint}"

@@ -4,8 +4,8 @@ From a clip to a guarantee, one module each: `query` (what is known about an ans
 `sensitivity` (queries and the bounds that they enforce), `laws` (of noise), `dose` (how much of
 it), `hiding` (what else hides an agent), `mechanism` (these together), `event` (what was released),
 `accounting` (what it costs), `calibration` (how much noise a budget needs), `guarantee` (the
-promise with its conditions). `laws` draws the noise of simulations, `noise` that of sites. Names
-load when they are first used.
+promise with its conditions), `guarantees` (of all owners). `laws` draws the noise of simulations,
+`noise` that of sites. Names load when they are first used.
 """
 
 from __future__ import annotations
@@ -40,14 +40,8 @@ if TYPE_CHECKING:
         PoissonSampled,
         Repeated,
     )
-    from tacit.privacy.guarantee import (
-        Adversary,
-        Guarantee,
-        Guarantees,
-        NoiseSource,
-        Scope,
-        Status,
-    )
+    from tacit.privacy.guarantee import Adversary, Guarantee, NoiseSource, Scope, Status
+    from tacit.privacy.guarantees import Guarantees
     from tacit.privacy.hiding import ALONE
     from tacit.privacy.laws import GAUSSIAN, L2_LAPLACE, LAPLACE, LAWS, Law, NoiseKind
     from tacit.privacy.masked import Masks, SecureSum
@@ -99,7 +93,8 @@ _HOME = {
         "PoissonSampled",
         "Repeated",
     ],
-    "guarantee": ["Adversary", "Guarantee", "Guarantees", "NoiseSource", "Scope", "Status"],
+    "guarantee": ["Adversary", "Guarantee", "NoiseSource", "Scope", "Status"],
+    "guarantees": ["Guarantees"],
     "hiding": ["ALONE"],
     "laws": ["GAUSSIAN", "L2_LAPLACE", "LAPLACE", "LAWS", "Law", "NoiseKind"],
     "masked": ["Masks", "SecureSum"],

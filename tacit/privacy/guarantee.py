@@ -1,4 +1,4 @@
-"""What a run guarantees to each owner, with its conditions: a sentence, a table row, JSON.
+"""What a run guarantees to one owner, with its conditions: a sentence, a table row, JSON.
 
 A number without its conditions is not a guarantee. Status (the kind of argument that supports it)
 and noise (the source of randomness) are independent: only a proved method with secure noise gives a
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Any, SupportsIndex
+from typing import Any
 
-from tacit.errors import NonPrivateRelease, PrivacyError
+from tacit.errors import PrivacyError
 from tacit.kinds import Relation, Unit
 from tacit.privacy import wording
 
@@ -209,7 +208,7 @@ class Guarantee:
             PrivacyError: another format, or missing, unknown or wrong fields.
         """
         values = dict(values)
-        _check_format(values.pop("format", None))
+        check_format(values.pop("format", None))
         values.pop("certificate", None)  # follows from status and noise
         enums = {
             "unit": Unit,
@@ -241,146 +240,7 @@ class Guarantee:
         Raises:
             PrivacyError: not JSON, or as for `from_dict`.
         """
-        return cls.from_dict(_parsed(text))
-
-
-@dataclass(frozen=True)
-class Guarantees(Sequence[Guarantee]):
-    """The guarantees of all owners of a run, in the order of the agents.
-
-    Attributes:
-        owners: one guarantee per owner, at least one.
-
-    Raises:
-        PrivacyError: none given.
-    """
-
-    owners: tuple[Guarantee, ...]
-
-    def __post_init__(self) -> None:
-        if not self.owners:
-            raise PrivacyError("a run has at least one owner; no guarantee was given")
-
-    def __str__(self) -> str:
-        return self.sentence()
-
-    def __repr__(self) -> str:
-        return f"<Guarantees of {len(self)} owners: {self.brief()}>"
-
-    def _repr_html_(self) -> str:
-        each = f"each of the {len(self):,} agents" if self.equal and len(self) > 1 else ""
-        said = self.sentence() if self.equal else f"The weakest: {self.worst.sentence()}"
-        return wording.html(self.owners, said, each)
-
-    def brief(self) -> str:
-        """The weakest guarantee in a few words, and whose it is if they differ."""
-        worst = self.worst
-        whose = "" if self.equal else f"the weakest is that of {worst.owner}, "
-        return whose + wording.brief(worst)
-
-    def __len__(self) -> int:
-        return len(self.owners)
-
-    def __iter__(self) -> Iterator[Guarantee]:
-        return iter(self.owners)
-
-    def __getitem__(self, index: SupportsIndex | slice) -> Any:
-        return self.owners[index]
-
-    @property
-    def worst(self) -> Guarantee:
-        """The weakest: by status first, then by epsilon, then by delta."""
-        return max(self.owners, key=lambda g: (_rank(g.status), g.epsilon, g.delta))
-
-    @property
-    def equal(self) -> bool:
-        """Whether all guarantees are equal, apart from the owner."""
-        first = self.owners[0]
-        return all(replace(each, owner=first.owner) == first for each in self.owners)
-
-    @property
-    def certificate(self) -> bool:
-        """Whether every owner's guarantee is a certificate."""
-        return all(each.certificate for each in self.owners)
-
-    def sentence(self, *, assumptions: bool = True) -> str:
-        """One sentence if all guarantees are equal, else the range and a list.
-
-        Args:
-            assumptions: whether to end with them; leave them out where a list of them follows.
-        """
-        if len(self) == 1:
-            return self.owners[0].sentence(assumptions=assumptions)
-        if self.equal:
-            each = f"each of the {len(self)} agents"
-            return wording.sentence(self.owners[0], each, assumptions=assumptions)
-        return wording.differing(self.owners, self.worst, assumptions=assumptions)
-
-    def table(self) -> list[dict[str, Any]]:
-        """One row per owner, with exact numbers."""
-        return [each.row() for each in self.owners]
-
-    def require(self, status: Status | str) -> None:
-        """Refuse a run in which some owner's guarantee has a weaker status.
-
-        Raises:
-            NonPrivateRelease: some owner's values leave without any guarantee.
-            PrivacyError: some owner's guarantee is weaker, or `status` is unknown.
-        """
-        try:
-            wanted = Status(status)
-        except ValueError as error:
-            known = ", ".join(Status)
-            raise PrivacyError(f"unknown status {status!r}; one of {known}") from error
-        worst = self.worst
-        if _rank(worst.status) <= _rank(wanted):
-            return
-        if worst.status is Status.NONE:
-            raise NonPrivateRelease(
-                f"status {wanted.value!r} was required, but the values that {worst.owner} releases "
-                "carry no guarantee. Give the method a privacy budget, or choose a private method."
-            )
-        reason = f", because {worst.reason}" if worst.reason else ""
-        raise PrivacyError(
-            f"status {wanted.value!r} was required, but the guarantee of {worst.owner} is "
-            f"{worst.status.value!r}{reason}. Choose a method or mode whose guarantee is "
-            f"{wanted.value}, or require {worst.status.value!r} and say so wherever the result is "
-            "shown."
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """All guarantees as strict JSON values, and the sentence."""
-        owners = [each.to_dict() for each in self.owners]
-        return {"format": FORMAT, "sentence": self.sentence(), "owners": owners}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Guarantees:
-        """The guarantees that `to_dict` wrote.
-
-        Raises:
-            PrivacyError: another format, or missing or wrong fields.
-        """
-        _check_format(values.get("format"))
-        if not isinstance(values.get("owners"), list):
-            raise PrivacyError("not guarantees written by tacit: there is no list 'owners'")
-        return cls(tuple(Guarantee.from_dict(each) for each in values["owners"]))
-
-    def to_json(self) -> str:
-        """`to_dict` as text."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Guarantees:
-        """The guarantees that `to_json` wrote.
-
-        Raises:
-            PrivacyError: not JSON, or as for `from_dict`.
-        """
-        return cls.from_dict(_parsed(text))
-
-
-def _rank(status: Status) -> int:
-    return list(Status).index(status)
+        return cls.from_dict(parsed(text))
 
 
 def _check(g: Guarantee) -> None:
@@ -437,14 +297,16 @@ def _check(g: Guarantee) -> None:
         raise PrivacyError(f"{g.owner}: beside one release, give the run's total_epsilon")
 
 
-def _check_format(version: Any) -> None:
+def check_format(version: Any) -> None:
+    """Refuse guarantees in a format that this version does not read."""
     if version != FORMAT:
         raise PrivacyError(
             f"guarantee in format {version!r}; this version of tacit reads format {FORMAT}"
         )
 
 
-def _parsed(text: str) -> Any:
+def parsed(text: str) -> Any:
+    """The values in a text of JSON that `to_json` wrote."""
     try:
         values = json.loads(text)
     except ValueError as error:

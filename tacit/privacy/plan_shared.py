@@ -19,7 +19,7 @@ from tacit.errors import PrivacyError
 from tacit.privacy import accounting, caution
 from tacit.privacy.caution import DELTA
 from tacit.privacy.event import GaussianRelease
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.masks import masked_multiplier, worst_masked_mu
 from tacit.privacy.views import GossipNoise, gossip_guarantees
 from tacit.ranges import Count, Range, Whole

@@ -31,7 +31,8 @@ from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.kinds import Relation, Unit
 from tacit.privacy import accounting, gaussian_dp
-from tacit.privacy.guarantee import Adversary, Guarantee, Guarantees, NoiseSource, Status
+from tacit.privacy.guarantee import Adversary, Guarantee, NoiseSource, Status
+from tacit.privacy.guarantees import Guarantees
 
 ASSUMPTION = (
     "the observers follow the protocol, pool what they know with nobody else and see nothing but "

@@ -11,7 +11,7 @@ from tacit._engine.result import Result
 from tacit.data.schema import Schema
 from tacit.errors import ConfigError
 from tacit.method.answer import Page, Printed, Refused
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantees import Guarantees
 
 if TYPE_CHECKING:
     import pandas as pd

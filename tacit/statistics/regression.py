@@ -27,7 +27,7 @@ from tacit.method.comparison import Comparison
 from tacit.method.fitted import FittedRegression
 from tacit.method.glm import FamilyName, PrivateGLM
 from tacit.privacy.caution import DELTA
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables
@@ -65,7 +65,9 @@ class Regression:
         # without a column of weights, which no prediction needs
         used = {name: self.schema.features[name] for name in named_in(self.formula)}
         schema = replace(self.schema, features=used)
-        return FittedRegression(self.formula, self.table, schema, str(self.guarantee))
+        return FittedRegression(
+            self.formula, self.table, schema, str(self.guarantee), papers=self.result.papers
+        )
 
     @property
     def design(self) -> Design:

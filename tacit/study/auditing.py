@@ -61,6 +61,5 @@ def _owner(names: Sequence[str], owner: str | None) -> int:
         return 0
     if owner in names:
         return list(names).index(owner)
-    close = checks.close(owner, names)
-    hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names[:8])}"
+    hint = checks.hint(owner, names, f"they are {', '.join(names[:8])}")
     raise ConfigError(f"owner {owner!r} is not one of the {len(names)} owners; {hint}")

@@ -324,8 +324,7 @@ def _by_site(key: str, value: Any, names: Sequence[str]) -> Any:
     if isinstance(value, Mapping):
         for name in value:
             if name not in names:
-                close = checks.close(name, names)
-                hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names)}"
+                hint = checks.hint(name, names, f"they are {', '.join(names)}")
                 raise PrivacyError(
                     f"{key}={dict(value)!r} names {name!r}, which is not a site; {hint}"
                 )

@@ -135,8 +135,7 @@ def _column(name: str | None, frame: Any, option: str, data: Path) -> str | None
     if name is None or name in frame.columns:
         return name
     present = [str(column) for column in frame.columns]
-    close = checks.close(name, present)
-    hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
+    hint = checks.hint(name, present, f"it has {', '.join(present[:12])}")
     raise ConfigError(f"{option}={name!r} is not a column of {data}; {hint}")
 
 

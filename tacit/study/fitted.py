@@ -26,13 +26,16 @@ NAME, MODEL = "regression.json", "model.json"
 """Names of the files."""
 
 
-def fitted(source: Source, answer: Answer | None, protection: str) -> FittedRegression | None:
+def fitted(
+    source: Source, answer: Answer | None, protection: str, papers: tuple[str, ...]
+) -> FittedRegression | None:
     """The fitted regression of a study; `None` if it fits none, or there is no table.
 
     Args:
         source: study file.
         answer: answer of its run.
         protection: guarantee of the run, in words.
+        papers: names of the papers that describe its method.
     """
     study = source.study
     if not isinstance(study, RegressionStudy) or not isinstance(answer, CoefficientTable):
@@ -40,7 +43,11 @@ def fitted(source: Source, answer: Answer | None, protection: str) -> FittedRegr
     declared, formula = schema(source), study.model.formula
     used = {name: declared.features[name] for name in named_in(formula)}
     return FittedRegression(
-        formula, answer, replace(declared, features=used, site=None), protection
+        formula,
+        answer,
+        replace(declared, features=used, site=None),
+        protection,
+        papers=papers,
     )
 
 

@@ -98,8 +98,7 @@ def _ends(edge: Sequence[int | str], names: Sequence[str]) -> tuple[int, int]:
     for end in edge:
         if isinstance(end, str):
             if end not in names:
-                close = checks.close(end, names)
-                hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names)}"
+                hint = checks.hint(end, names, f"they are {', '.join(names)}")
                 raise NetworkError(
                     f"the edge {list(edge)} names {end!r}, which is not a site; {hint}"
                 )

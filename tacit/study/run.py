@@ -22,7 +22,7 @@ from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
 from tacit.problem.problem import Problem
-from tacit.problem.reference import GapKind, Reference
+from tacit.problem.reference import Reference
 from tacit.problem.scores import base_scores, scores
 from tacit.problem.simulator import LossBox
 from tacit.problem.task import Task
@@ -203,7 +203,7 @@ def execute(
                 divergence=settings.divergence,
             ),
             record=settings.record,
-            reference=None if reference is None else reference.solution,
+            reference=reference,
             require=require,
             checkpoint=checkpoint,
             ledger=ledger,
@@ -212,14 +212,7 @@ def execute(
             progress=progress,
         )
     parts = installed(assembled.source.foreign)
-    stationary = reference is not None and reference.gap_kind is GapKind.NONE
-    history = replace(result.history, stationary=stationary)
-    result = replace(
-        result,
-        environment={**result.environment, **parts},
-        history=history,
-        stationary=stationary,
-    )
+    result = replace(result, environment={**result.environment, **parts})
     return Outcome(assembled, result, reference, _scores(assembled, result, reference))
 
 

@@ -84,8 +84,9 @@ def check_cases(
             if key in fixed:
                 raise ConfigError(f"{where} cannot be varied: {fixed[key]}; leave it out")
             if section not in Study.model_fields:
-                close = checks.close(section, [*Study.model_fields, "name"])
-                hint = f"did you mean {close[0]!r}?" if close else "write it as section.key"
+                hint = checks.hint(
+                    section, [*Study.model_fields, "name"], "write it as section.key"
+                )
                 raise ConfigError(f"{where}: a study has no section {section!r}; {hint}")
             if key == section and section not in SECTIONS:
                 raise ConfigError(f"{where} must be a table of keys of [{section}]")

@@ -16,7 +16,8 @@ from tacit._jobs import Piece
 from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError
 from tacit.method.citation import papers_of
-from tacit.privacy.guarantee import Guarantee, Guarantees
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.guarantees import Guarantees
 from tacit.problem.scores import scores
 from tacit.study import account
 from tacit.study.model import Study

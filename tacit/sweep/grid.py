@@ -216,8 +216,7 @@ def _check_values(key: str, values: Sequence[Any]) -> None:
 
 def _close(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
-    close = checks.close(name, names)
-    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names)}"
+    return "; " + checks.hint(name, names, f"there are {', '.join(names)}")
 
 
 def _with_method(study: Mapping[str, Any], entry: Entry) -> dict[str, Any]:

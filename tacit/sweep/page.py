@@ -10,7 +10,7 @@ from tacit._engine.environment import environment
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Status
 from tacit.report.sweep import Series, SweepData
-from tacit.sweep import words
+from tacit.sweep import caveats, words
 from tacit.sweep.cells import Plan
 from tacit.sweep.sections import shown as shown_value
 from tacit.sweep.table import Runs, chosen, in_words, measures, precise, settings, spent
@@ -44,7 +44,7 @@ def sweep_data(
     return SweepData(
         title=plan.source.study.title,
         summary=words.summary(plan) + ".",
-        warnings=words.warnings(plan, found),
+        warnings=caveats.warnings(plan, found),
         measure=in_words(shown),
         axis=_axis_title(found, axis),
         logarithmic=shown in ("objective_gap", "distance"),

@@ -19,12 +19,13 @@ from tacit.report.sweep import draw, write_sweep
 from tacit.study._output.files import jsonable
 from tacit.study.read import Source
 from tacit.sweep import folder as directory
+from tacit.sweep.caveats import warnings
 from tacit.sweep.cells import Plan, plan
 from tacit.sweep.grid import Grid
 from tacit.sweep.latex import cells_table, check_measures, crossed_table
 from tacit.sweep.page import check_keys, sweep_data
 from tacit.sweep.table import Runs, cells_frame, check_measure, chosen, measures, runs_frame
-from tacit.sweep.words import check_names, warnings
+from tacit.sweep.words import check_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -37,8 +37,7 @@ def read_grid(path: str | Path) -> Grid:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the file") from error
     for key in document:
         if key not in _KEYS:
-            close = checks.close(key, _KEYS)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(_KEYS)}"
+            hint = checks.hint(key, _KEYS, f"there are {', '.join(_KEYS)}")
             raise ConfigError(f"{path.name}: a grid has no key {key!r}; {hint}")
     seeds, methods = document.get("seeds"), document.get("methods", [])
     if not isinstance(seeds, int | None) or isinstance(seeds, bool):

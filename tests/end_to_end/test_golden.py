@@ -29,7 +29,7 @@ from tacit.deploy.messages.wire import Address, decode
 from tacit.errors import EnvironmentMismatch, LedgerError, RuntimeFailure, WireError
 from tacit.privacy import Masks
 from tacit.privacy.event import GaussianRelease
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.ledger import Ledger, verify
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "version-1"

@@ -58,6 +58,7 @@ rounds = ROUNDS
 
 RECORDED = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tacit.deploy.messages import transport
 publish, answer = transport.Transport.publish, transport.Transport.__init__
@@ -70,12 +71,12 @@ def keep(key, data):
 def recorded(self, key, data):
     keep(key, data)
     publish(self, key, data)
-def made(self, *args, serve, **more):
+def made(self, endpoint):
     def served(key):
-        data = serve(key)
+        data = endpoint.serve(key)
         keep(key, data)
         return data
-    answer(self, *args, serve=served, **more)
+    answer(self, replace(endpoint, serve=served))
 transport.Transport.publish, transport.Transport.__init__ = recorded, made
 from tacit.cli import main
 main()

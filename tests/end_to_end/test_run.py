@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantees import Guarantees
 from tests.end_to_end.study import STUDY, changed, write
 from tests.quick import only
 

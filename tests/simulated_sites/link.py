@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.handshake import Question
 from tacit.deploy.messages.wire import MAGIC, digest_of
 from tests.simulated_sites.disk import committed
@@ -143,26 +143,16 @@ class Network:
 class Transport:
     """In the place of `tacit.deploy.messages.transport.Transport`."""
 
-    def __init__(
-        self,
-        keys: Any,
-        run: str,
-        number: int,
-        neighbours: Mapping[int, Any],
-        folder: Path,
-        *,
-        listen: bool,
-        serve: Callable[[str], bytes | None],
-        accept: Callable[[int, str, bytes], None],
-    ) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         at = world()
-        self.number, self.neighbours, self.serve, self.accept = number, neighbours, serve, accept
+        self.number, self.neighbours = endpoint.number, endpoint.neighbours
+        self.serve, self.accept = endpoint.serve, endpoint.accept
         process = at.process
         assert process is not None
         self.process, self.closed, self._at = process, False, at
-        process.party = getattr(serve, "__self__", None)
+        process.party = getattr(self.serve, "__self__", None)
         self.connections: dict[str, int] = {}
-        at.network.open[number].append(self)
+        at.network.open[self.number].append(self)
         at.hub.park(at.hub.now + OPENING)
 
     def publish(self, key: str, data: bytes) -> None:

@@ -28,7 +28,7 @@ from tacit.deploy.agreement import declared as declaring
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.identity.keys import Card
 from tacit.deploy.member import divergence, process, session
-from tacit.deploy.messages import carrier
+from tacit.deploy.messages import transport
 from tacit.deploy.operate.watch import Watch
 from tacit.privacy.noise import stream
 from tests.simulated_sites import cast, files, threads
@@ -160,7 +160,7 @@ def replaced() -> Generator[None, None, None]:
         urandom = SimpleNamespace(urandom=lambda count: world().random(count, "noise"))
         put(stream, "os", urandom)
         put(process, "jax", SimpleNamespace(enable_x64=lambda _: nullcontext()))
-        put(carrier, "Transport", Transport)
+        put(transport, "Transport", Transport)
         put(process, "AgentStep", desk)
         put(process, "_report", lambda state, run: None)
         put(process, "mixing_of", _mixing(process.mixing_of))

@@ -272,6 +272,11 @@ UNCHECKED = {
     "on_grid": "as discrete_gaussian",
     "sampling_delta": "as discrete_gaussian",
     "sum_error": "as discrete_gaussian",
+    "check": "makes the check",
+    "checked": "as check",
+    "is_checked": "as check",
+    "remedy": "as check",
+    "wanted": "as check",
 }
 """Public functions whose arguments are not held to their annotations, and why."""
 

@@ -31,7 +31,8 @@ from tacit.deploy.member.sum_session import Sums
 from tacit.errors import ConfigError, PrivacyError, ProblemError, RuntimeFailure
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.event import Event
-from tacit.privacy.guarantee import Guarantees, Status
+from tacit.privacy.guarantee import Status
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.noise import GridRelease, SecureNoise
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.simulator import LossBox

@@ -22,6 +22,8 @@ from tacit.deploy.messages.wire import Address, Leaf, decode
 from tacit.errors import WireError
 
 _CONTEXT = b"tacit model 1\n"
+_WORD = "word"
+"""In the name under which a last word is forwarded, below the coordinator's number."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,11 @@ def digest_of(parts: Sequence[bytes]) -> np.ndarray:
     return np.frombuffer(found.digest(), "<i8")
 
 
+def names_word(key: str) -> bool:
+    """Whether a name is that of a client's last word, as a coordinator forwards it."""
+    return key.split("/")[1:2] == [_WORD]
+
+
 class Words:
     """Last words of the clients of a star, each checked with its card. Thread-safe.
 
@@ -95,7 +102,7 @@ class Words:
     ) -> None:
         self._run, self._rounds, self._cards = run, rounds, dict(cards)
         self._record, self._form = record, word_form(record)
-        self._place = f"{coordinator}/word/"
+        self._place = f"{coordinator}/{_WORD}/"
         self._lock = threading.Lock()
         self._words: dict[int, bytes] = {}
         self._told: dict[int, list[bytes]] = {}

@@ -42,14 +42,16 @@ from tacit.deploy.member.session import Session
 from tacit.deploy.member.sum_session import Sums, SumSession
 from tacit.deploy.messages import evidence
 from tacit.deploy.messages.address import host_and_port
-from tacit.deploy.messages.carrier import Carrier, Zenoh
+from tacit.deploy.messages.carrier import Carrier, Endpoint
 from tacit.deploy.messages.journal import check_state
 from tacit.deploy.messages.outgoing import Account, Outgoing
+from tacit.deploy.messages.transport import Zenoh
 from tacit.deploy.operate.finished import MANIFEST
 from tacit.deploy.operate.report import write_report
 from tacit.deploy.operate.results import Outcome, has_compared, note_compared, write
 from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, EnvironmentMismatch, RuntimeFailure
+from tacit.method.citation import papers_of
 from tacit.privacy.ledger import Ledger, read
 from tacit.privacy.ledger.extract import spent
 from tacit.study.fitted import fitted, fitted_model
@@ -281,25 +283,25 @@ def _take_part(
         else {i: each.card for i, each in enumerate(manifest.agents) if i != number},
         restore=options.restore and coordinates,
     )
-    listens = coordinates or manifest.coordinator is None
-    transport = carrier.connect(
+    endpoint = Endpoint(
         keys,
         manifest.run.hex(),
         number,
         {other: manifest.members[other].card for other in around},
         options.state,
-        listen=listens,
+        listen=coordinates or manifest.coordinator is None,
         serve=party.serve,
         accept=party.accept,
     )
+    transport = carrier.connect(endpoint)
     paid: dict[str, str] = {}
     if account is not None:
         path = account.ledger.path.resolve()
         paid = {"ledger": str(path), "owner": account.owner, "dataset": account.dataset}
-    doing = f"listening at {keys.card.address}" if listens else "dialling the coordinator"
-    if not isinstance(carrier, Zenoh):
-        doing = "its mail is carried by a platform"
-    log.info("%(doing)s; a neighbour is named here when it is heard", {"doing": doing})
+    log.info(
+        "%(doing)s; a neighbour is named here when it is heard",
+        {"doing": carrier.doing(endpoint)},
+    )
     watch = Watch(
         status, manifest, keys.card.name, party, paid, connections=lambda: transport.connections
     )
@@ -316,17 +318,18 @@ def _take_part(
                     account.owner,
                     run_.guarantee[number].delta,
                 )
-            answer = None
-            model = None
+            answer = model = regression = None
             if solution is not None:
-                answer = run_.contract.method.answer(solution, run_.contract)
+                method = run_.contract.method
+                answer = method.answer(solution, run_.contract)
                 names, said = run_.contract.numbers, str(run_.guarantee)
+                regression = fitted(run_.source, answer, said, papers_of(method))
                 model = fitted_model(run_.source, names, solution, said)
             outcome = Outcome(
                 solution=solution,
                 names=run_.contract.numbers,
                 answer=answer,
-                regression=fitted(run_.source, answer, str(run_.guarantee)),
+                regression=regression,
                 model=model,
                 run=manifest.run.hex(),
                 member=keys.card.name,

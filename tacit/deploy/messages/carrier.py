@@ -6,12 +6,39 @@ Whatever carries them, they are signed, checked, charged and stored as in any ru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tacit.deploy.identity.keys import Card, Keys
 from tacit.deploy.messages.handshake import Question
-from tacit.deploy.messages.transport import Transport
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One member's end of its connections.
+
+    Attributes:
+        keys: keys of this member.
+        run: id of the run in hexadecimal.
+        number: number of this member.
+        neighbours: cards of the neighbours, by number.
+        folder: folder for files of the connections, such as one with the trusted certificates.
+        listen: whether this member listens at its address.
+        serve: function that gives the bytes of this member's message with a name, or `None`; called
+            from other threads.
+        accept: function called with sender, name and bytes of each arriving message; called from
+            other threads.
+    """
+
+    keys: Keys
+    run: str
+    number: int
+    neighbours: Mapping[int, Card]
+    folder: Path
+    listen: bool
+    serve: Callable[[str], bytes | None]
+    accept: Callable[[int, str, bytes], None]
 
 
 class Link(Protocol):
@@ -48,27 +75,18 @@ class Carrier(Protocol):
 
     ask_every: float
 
-    def connect(
-        self,
-        keys: Keys,
-        run: str,
-        number: int,
-        neighbours: Mapping[int, Card],
-        folder: Path,
-        *,
-        listen: bool,
-        serve: Callable[[str], bytes | None],
-        accept: Callable[[int, str, bytes], None],
-    ) -> Link:
-        """Connect a member; the arguments are those of `Transport`."""
+    def connect(self, endpoint: Endpoint) -> Link:
+        """Connect a member.
+
+        Args:
+            endpoint: the member's end.
+        """
         ...
 
+    def doing(self, endpoint: Endpoint) -> str:
+        """How the member is connected, in words for its log.
 
-class Zenoh:
-    """Tacit's own connections, over mutual TLS."""
-
-    ask_every: float = 0.25
-
-    def connect(self, *members: Any, **named: Any) -> Link:
-        """Connect a member; the arguments are those of `Transport`."""
-        return Transport(*members, **named)
+        Args:
+            endpoint: the member's end.
+        """
+        ...

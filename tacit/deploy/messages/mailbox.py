@@ -14,7 +14,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from tacit.deploy.identity.keys import Card
@@ -280,13 +279,7 @@ class Mailbox:
         return self._held.get(place) or self._past.get(place)
 
     def _address(self, sender: int, key: str) -> Address:
-        parts = key.split("/")
-        if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts):
-            raise WireError(f"{key[:80]!r} is not a valid message key")
-        if any(len(part) > 9 for part in parts):
-            raise WireError(f"{key!r} is not a valid message key")
-        number, round, phase, step = map(int, parts)
-        if number != sender:
-            raise WireError(f"{key!r} is a message key of agent {number}")
-        address = Address(self._run, sender, round - 1, phase, step)
-        return replace(address, kind=FINISHED) if phase == 255 else address
+        address = Address.read(key, self._run)
+        if address.sender != sender:
+            raise WireError(f"{key!r} is a message key of agent {address.sender}")
+        return address

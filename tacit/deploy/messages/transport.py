@@ -18,6 +18,7 @@ from typing import Any
 
 from tacit.deploy.files import write_text
 from tacit.deploy.identity.keys import Card, Keys
+from tacit.deploy.messages.carrier import Endpoint, Link
 from tacit.deploy.messages.gate import INSIDE, Gate
 from tacit.deploy.messages.handshake import Question
 from tacit.errors import TransportError
@@ -34,44 +35,25 @@ class Transport:
     """An open connection to the neighbours of one agent.
 
     Args:
-        keys: keys of this agent.
-        run: id of the run in hexadecimal.
-        number: number of this agent.
-        neighbours: cards of the neighbours, by number.
-        folder: folder for a file with the trusted certificates.
-        listen: whether this agent listens at its address.
-        serve: function that gives the bytes of this agent's message with a name, or `None`; called
-            from other threads.
-        accept: function called with sender, name and bytes of each arriving message; called from
-            other threads.
+        endpoint: the agent's end.
 
     Raises:
         TransportError: zenoh is not installed, or the agent cannot listen at its address.
     """
 
-    def __init__(
-        self,
-        keys: Keys,
-        run: str,
-        number: int,
-        neighbours: Mapping[int, Card],
-        folder: Path,
-        *,
-        listen: bool,
-        serve: Callable[[str], bytes | None],
-        accept: Callable[[int, str, bytes], None],
-    ) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         try:
             import zenoh
         except ImportError as error:
             raise TransportError(
                 "sites exchange messages over zenoh; install it with: pip install 'tacit[deploy]'"
             ) from error
-        self._zenoh, self._accept = zenoh, accept
-        self._prefix = f"tacit/{run[:32]}"
-        trusted = folder / "trusted.crt"
+        keys, number, neighbours = endpoint.keys, endpoint.number, endpoint.neighbours
+        self._zenoh, self._accept = zenoh, endpoint.accept
+        self._prefix = f"tacit/{endpoint.run[:32]}"
+        trusted = endpoint.folder / "trusted.crt"
         write_text(trusted, "".join(sorted({card.authority for card in neighbours.values()})))
-        inner = free_port() if listen else None
+        inner = free_port() if endpoint.listen else None
         config = zenoh.Config.from_json5(
             json.dumps(settings(keys, trusted, self._prefix, number, neighbours, inner))
         )
@@ -81,7 +63,9 @@ class Transport:
             self._session = zenoh.open(config)
             self._declared: list[Any] = [
                 self._session.declare_queryable(
-                    f"{self._prefix}/{number}/**", self._answering(serve), allowed_origin=remote
+                    f"{self._prefix}/{number}/**",
+                    self._answering(endpoint.serve),
+                    allowed_origin=remote,
                 )
             ]
             for sender in neighbours:
@@ -170,6 +154,22 @@ class Transport:
         self._accept(
             sender, str(sample.key_expr)[len(self._prefix) + 1 :], sample.payload.to_bytes()
         )
+
+
+class Zenoh:
+    """Tacit's own connections, over mutual TLS."""
+
+    ask_every: float = 0.25
+
+    def connect(self, endpoint: Endpoint) -> Link:
+        """Connect a member."""
+        return Transport(endpoint)
+
+    def doing(self, endpoint: Endpoint) -> str:
+        """Whether it listens or dials."""
+        if endpoint.listen:
+            return f"listening at {endpoint.keys.card.address}"
+        return "dialling the coordinator"
 
 
 def free_port() -> int:

@@ -33,6 +33,8 @@ _DTYPES = ("<f8", "<f4", "<i8", "<i4", "|b1")
 """Types of numbers that a message may hold, by their code."""
 
 _MOST_AXES = 8
+_LAST = 255
+"""Phase in the address of a last word."""
 
 Leaf = tuple[str, tuple[int, ...]]
 """Dtype and shape of one array of a message."""
@@ -61,11 +63,36 @@ class Address:
     @classmethod
     def last(cls, run: bytes, sender: int, rounds: int) -> Address:
         """The address of a member's last word in a run of `rounds` rounds."""
-        return cls(run, sender, rounds, 255, 0, FINISHED)
+        return cls(run, sender, rounds, _LAST, 0, FINISHED)
 
     def key(self) -> str:
         """The name of the message on the network, below the run."""
         return f"{self.sender}/{self.round + 1}/{self.phase}/{self.step}"
+
+    @classmethod
+    def read(cls, key: str, run: bytes) -> Address:
+        """The address with a given name.
+
+        Args:
+            key: output of `key`, as received.
+            run: digest of the manifest, 32 bytes.
+
+        Raises:
+            WireError: it is not the name of a message.
+        """
+        parts = key.split("/")
+        if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts):
+            raise WireError(f"{key[:80]!r} is not a valid message key")
+        if any(len(part) > 9 for part in parts):
+            raise WireError(f"{key!r} is not a valid message key")
+        sender, round, phase, step = map(int, parts)
+        kind = FINISHED if phase == _LAST else MESSAGE
+        return cls(run, sender, round - 1, phase, step, kind)
+
+    @staticmethod
+    def names_last(key: str) -> bool:
+        """Whether a name is that of a member's last word."""
+        return key.split("/")[2:3] == [str(_LAST)]
 
 
 @dataclass(frozen=True)

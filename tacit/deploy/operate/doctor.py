@@ -29,6 +29,7 @@ from tacit.deploy.identity.certificates import common_name
 from tacit.deploy.identity.keys import WARN_DAYS, Card, Keys, load
 from tacit.deploy.member.process import Options, check, neighbours
 from tacit.deploy.messages.address import host_and_port
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.handshake import Question, read_hello
 from tacit.deploy.messages.transport import Transport
 from tacit.errors import EnvironmentMismatch, TacitError, TransportError, WireError
@@ -276,14 +277,16 @@ def _greeted(
     with TemporaryDirectory() as folder:
         try:
             transport = Transport(
-                keys,
-                manifest.run.hex(),
-                number,
-                cards,
-                Path(folder),
-                listen=listens,
-                serve=lambda key: None,
-                accept=accept,
+                Endpoint(
+                    keys,
+                    manifest.run.hex(),
+                    number,
+                    cards,
+                    Path(folder),
+                    listen=listens,
+                    serve=lambda key: None,
+                    accept=accept,
+                )
             )
         except TransportError as error:
             yield Finding("transport", False, str(error))

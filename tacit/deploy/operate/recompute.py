@@ -24,6 +24,7 @@ from tacit.deploy.operate.finished import MANIFEST, Finished
 from tacit.deploy.operate.report import REPORT, render_report
 from tacit.deploy.operate.results import Outcome, answer_files, guarantee_document
 from tacit.errors import PrivacyError
+from tacit.method.citation import papers_of
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.spending import GRID_ERROR
@@ -136,7 +137,9 @@ class Rerun:
                 epsilon=None,
                 simulated=False,
                 answer=answer,
-                regression=_dated(fitted(source, answer, said), files, NAME),
+                regression=_dated(
+                    fitted(source, answer, said, papers_of(agreed.method)), files, NAME
+                ),
                 model=_dated(fitted_model(source, agreed.numbers, solution, said), files, MODEL),
             )
             made = answer_files(outcome)

@@ -21,6 +21,7 @@ from tacit.deploy.agreement.manifest import parse_manifest
 from tacit.deploy.files import make_folder
 from tacit.deploy.identity.keys import Card
 from tacit.deploy.identity.pinning import trusted
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.standing.entries import Entry, State, refused_by
 from tacit.deploy.standing.members import declared_in, remember
@@ -76,14 +77,16 @@ class Lobby:
         make_folder(folder)
         self._number = _number(keys.card)
         self._transport = Transport(
-            keys,
-            _NAME,
-            self._number,
-            self._numbers,
-            folder,
-            listen=bool(keys.card.address),
-            serve=self._serve,
-            accept=self._accept,
+            Endpoint(
+                keys,
+                _NAME,
+                self._number,
+                self._numbers,
+                folder,
+                listen=bool(keys.card.address),
+                serve=self._serve,
+                accept=self._accept,
+            )
         )
 
     def tick(self) -> bool:

@@ -69,8 +69,9 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
         _json(stage / "result.json", document)
         _model(stage / "model.npz", outcome)
         _table(stage, outcome)
+        result = outcome.result
         regression = fitted(
-            outcome.assembled.source, outcome.result.answer, str(outcome.result.guarantee)
+            outcome.assembled.source, result.answer, str(result.guarantee), result.papers
         )
         if regression is not None:
             regression.save(stage / NAME)

@@ -19,7 +19,8 @@ from tacit.errors import PrivacyError
 from tacit.method import PaperClaim
 from tacit.method.phase import Phase
 from tacit.privacy.event import GaussianRelease, LaplaceRelease, NonPrivate, Repeated
-from tacit.privacy.guarantee import Guarantees, Status
+from tacit.privacy.guarantee import Status
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.mechanism import gaussian
 from tacit.types import PublicContext, Relation, Unit
 

@@ -189,6 +189,9 @@ def test_a_site_answers_about_its_own_manifest_only(tmp_path: Path) -> None:
     answer = Bag.read(step(site, Bag(run, MAIL, letters={"3/1/0/0": b"forged"}).data()))
     assert answer.status == WAITING and not answer.letters
     assert Counter(key.split("/")[1] for key in answer.asks) == {"1": 1, "hello": 1}
+    # a letter beyond UTF-8, which JSON can write
+    odd = Bag(run, MAIL, letters={"\ud800": b"x"}, asks=("\ud800", "3/hello/\ud800"))
+    assert Bag.read(step(site, odd.data())).status == WAITING
 
 
 @pytest.mark.parametrize(
@@ -220,3 +223,11 @@ def test_what_is_wrong_in_a_site_file_is_said(tmp_path: Path, text: str, told: s
 def test_what_is_no_bag_is_refused(data: bytes) -> None:
     with pytest.raises(WireError):
         Bag.read(data)
+
+
+@pytest.mark.parametrize("written", ["1e999", "1.0", "true", '"3"', "null"])
+def test_a_member_of_a_bag_is_a_whole_number(written: str) -> None:
+    data = Bag("a", MAIL, 3).data()
+    assert Bag.read(data).member == 3
+    with pytest.raises(WireError, match=r"a bag of member .*, which is not a whole number"):
+        Bag.read(data.replace(b'"member": 3', b'"member": %s' % written.encode()))

@@ -45,13 +45,26 @@ def test_what_has_no_option_keeps_its_words() -> None:
     said = "the study of this fit:17: [model] target='ill' is also a column of the design"
     assert of_options(said) == "target='ill' is also a column of the design"
     two = "the study of this fit:3: [run] seed: -1 must be at least 0\nthe study of this fit: no"
-    undeclared = (
-        "column 'sex': line 2 holds 'm', which is not among the declared values ('f'); correct it, "
-        'declare the value, rewrite it (map = { "m" = "" }, where "" is missing), or set '
-        "other='zero'"
-    )
-    assert of_options(undeclared).endswith(
-        "correct it, declare the value (--levels), or rewrite it "
-        '(--map \'sex={ "m" = "" }\', where "" is missing)'
-    )
     assert of_options(two) == "--seed -1 must be at least 0\nno"
+
+
+@pytest.mark.parametrize(
+    ("levels", "begin", "meant"),
+    [("f", "; correct", ""), ("f,males", "; did you mean 'males'? Correct", "males")],
+)
+def test_a_value_that_is_not_declared_is_told_with_options(
+    tmp_path: Path, levels: str, begin: str, meant: str
+) -> None:
+    table = tmp_path / "visits.csv"
+    head, *rows = RECORDS.splitlines()
+    table.write_text(
+        "\n".join([f"{head},sex", *(f"{row},f" for row in rows[1:]), f"{rows[0]},male"])
+    )
+    given = ["fit", str(table), "ill ~ age + C(sex)", "-f", "binomial", "-o", str(tmp_path / "fit")]
+    found = CliRunner().invoke(app, [*given, "-b", "age=0:100", "-l", f"sex={levels}"])
+    assert found.exit_code == 2, found.output
+    assert (
+        f"{begin} it, declare the value (--levels), or rewrite it "
+        f"""(--map 'sex={{ "male" = "{meant}" }}', where "" is missing)"""
+    ) in found.stderr
+    assert "(map =" not in found.stderr and "other=" not in found.stderr

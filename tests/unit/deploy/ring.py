@@ -25,6 +25,7 @@ from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Schedule, forms
 from tacit.deploy.member.session import Session
 from tacit.deploy.messages.absences import Absence
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.outgoing import Outgoing
 from tacit.deploy.messages.transport import Transport
 from tacit.errors import PeerTimeout, RuntimeFailure
@@ -75,7 +76,7 @@ class Members:
     skipping: bool = False
     patience: float = 300.0
     seconds_a_round: float = 0.0
-    transport: Callable[..., Transport] = Transport
+    transport: Callable[[Endpoint], Transport] = Transport
     task: Any = field(init=False)
     records: list[int] = field(init=False)
     method: AbstractMethod = field(init=False)
@@ -185,14 +186,16 @@ class Members:
             )
             self.parties[number] = party
             transport = self.transport(
-                self.keys[number],
-                RUN.hex(),
-                number,
-                cards,
-                state,
-                listen=not star or number == agents,
-                serve=party.serve,
-                accept=party.accept,
+                Endpoint(
+                    self.keys[number],
+                    RUN.hex(),
+                    number,
+                    cards,
+                    state,
+                    listen=not star or number == agents,
+                    serve=party.serve,
+                    accept=party.accept,
+                )
             )
             stack.callback(transport.close)
             stack.callback(lambda: self.absences.update({number: outgoing.absences.all()}))

@@ -44,6 +44,7 @@ def test_what_a_fit_can_do_its_file_can_do(tmp_path: Path) -> None:
     fit.save(tmp_path / "fit.json")
     loaded = load_regression(tmp_path / "fit.json")
     assert loaded.cite() == fit.cite() == fit.result.cite() and "@misc{tacit," in fit.cite()
+    assert fit.result.papers and loaded.papers == fit.result.papers
     assert loaded.to_latex() == fit.to_latex()
     assert loaded.summary() == fit.summary() and loaded.guarantee == str(fit.guarantee)
     assert loaded.to_frame().equals(fit.to_frame())

@@ -25,7 +25,7 @@ from tacit.papers.gratton2021.setting import (
     paper_step,
 )
 from tacit.report.reproduction import Reproduction, Verdict, draw
-from tests.unit.papers.test_gratton2021 import contest
+from tests.unit.papers.gratton2021.answers import contest
 
 
 def told(

@@ -9,7 +9,8 @@ import tacit
 from tacit import DPSG, Privacy, network, problem
 from tacit.errors import PrivacyError
 from tacit.privacy import caution
-from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Status
+from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
+from tacit.privacy.guarantees import Guarantees
 from tacit.types import Relation, Unit
 
 RECORDS = [40, 50]

@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 
 from tacit.errors import NonPrivateRelease, PrivacyError
 from tacit.privacy.digits import rounded_up
-from tacit.privacy.guarantee import (
-    Adversary,
-    Guarantee,
-    Guarantees,
-    NoiseSource,
-    Scope,
-    Status,
-)
+from tacit.privacy.guarantee import Adversary, Guarantee, NoiseSource, Scope, Status
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.wording import ALONE, SEED, STANDING, UNTUNED
 from tacit.types import Relation, Unit
 

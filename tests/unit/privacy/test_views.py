@@ -11,7 +11,8 @@ from tacit.errors import PrivacyError
 from tacit.network import weight_matrix
 from tacit.privacy import accounting
 from tacit.privacy.event import GaussianRelease
-from tacit.privacy.guarantee import Adversary, Guarantees, Status
+from tacit.privacy.guarantee import Adversary, Status
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.views import (
     GossipNoise,
     gossip_guarantees,

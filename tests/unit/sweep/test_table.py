@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.privacy.guarantee import Guarantees, Status
+from tacit.privacy.guarantee import Status
+from tacit.privacy.guarantees import Guarantees
 from tacit.study import read_study
 from tacit.sweep import Grid, Plan, Runs, Sweep, plan
+from tacit.sweep.caveats import warnings
 from tacit.sweep.latex import cells_table, crossed_table
 from tacit.sweep.page import check_keys, sweep_data
 from tacit.sweep.table import cells_frame, check_measure, chosen, measures, runs_frame
-from tacit.sweep.words import warnings
 from tests.end_to_end import study
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ from tacit.deploy.agreement.bounds import Bounds, bounds_of
 from tacit.deploy.identity import keys
 from tacit.deploy.member.divergence import check_diverged, check_model
 from tacit.deploy.member.peers import Neighbours
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.outgoing import Outgoing
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import Address, decode, encode
@@ -32,14 +34,14 @@ class Loud(Transport):
     own: keys.Keys
     phase: int
 
-    def __init__(self, *args: Any, serve: Callable[[str], bytes | None], **more: Any) -> None:
-        self._number = args[2]
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._number = endpoint.number
 
         def served(key: str) -> bytes | None:
-            data = serve(key)
+            data = endpoint.serve(key)
             return None if data is None else self.louder(key, data)
 
-        super().__init__(*args, serve=served, **more)
+        super().__init__(replace(endpoint, serve=served))
 
     def publish(self, key: str, data: bytes) -> None:
         super().publish(key, self.louder(key, data))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ from tacit.deploy.identity import keys
 from tacit.deploy.member.compare import Comparison, Words, digest_of, word_of
 from tacit.deploy.member.record import Record
 from tacit.deploy.member.schedule import Schedule
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import FINISHED, MESSAGE, Address, decode, encode
 from tacit.method import FedAvg
@@ -28,16 +30,14 @@ class TwoHalves(Transport):
     coordinator: keys.Keys
     changes: dict[str, Callable[[list[np.ndarray]], list[np.ndarray]]]
 
-    def __init__(self, *args: Any, accept: Callable[[int, str, bytes], None], **more: Any) -> None:
-        _, _, number, *_ = args
-
+    def __init__(self, endpoint: Endpoint) -> None:
         def swapped(sender: int, key: str, data: bytes) -> None:
-            change = self.changes.get(key) if number == 2 else None
+            change = self.changes.get(key) if endpoint.number == 2 else None
             if change is not None:
                 data = self.other(key, data, change)
-            accept(sender, key, data)
+            endpoint.accept(sender, key, data)
 
-        super().__init__(*args, accept=swapped, **more)
+        super().__init__(replace(endpoint, accept=swapped))
 
     def other(self, key: str, data: bytes, change: Callable[..., Any]) -> bytes:
         _, round, phase, step = map(int, key.split("/"))

@@ -21,6 +21,7 @@ import tacit
 from tacit import network
 from tacit.deploy.identity import keys
 from tacit.deploy.member.session import Session
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.handshake import Question
 from tacit.deploy.messages.transport import Transport
 from tacit.errors import PeerTimeout, RuntimeFailure
@@ -31,8 +32,8 @@ from tests.unit.deploy.ring import MEMBERS, Ring, created, until
 class Unruly(Transport):
     """A network that repeats, delays, reorders, cuts and changes what is pushed."""
 
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
         self._chance, self._late = random.Random(0), list[tuple[str, bytes]]()
 
     def publish(self, key: str, data: bytes) -> None:

@@ -15,10 +15,10 @@ import pytest
 
 from tacit import Privacy, network, problem
 from tacit._engine.charging import Releases
-from tacit.deploy.identity import keys
 from tacit.deploy.member import ending
 from tacit.deploy.member.sending import Sender
 from tacit.deploy.member.sum_session import Sums, SumSession
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import Address, decode, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
@@ -35,17 +35,9 @@ SERVER = AGENTS
 class Recording(Transport):
     """Keeps what leaves, by the member's number."""
 
-    def __init__(
-        self,
-        kept: dict[int, list[tuple[str, bytes]]],
-        own: keys.Keys,
-        run: str,
-        number: int,
-        *more: Any,
-        **named: Any,
-    ) -> None:
-        super().__init__(own, run, number, *more, **named)
-        self._kept = kept.setdefault(number, [])
+    def __init__(self, kept: dict[int, list[tuple[str, bytes]]], endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._kept = kept.setdefault(endpoint.number, [])
 
     def publish(self, key: str, data: bytes) -> None:
         self._kept.append((key, data))

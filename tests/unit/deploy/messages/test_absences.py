@@ -12,6 +12,7 @@ import pytest
 
 from tacit.deploy.identity import keys
 from tacit.deploy.messages.absences import Absences
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.journal import Journal
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import FINISHED, Address, encode
@@ -37,14 +38,16 @@ def test_one_neighbour_alone_takes_nobody_along(ring: Callable[..., Ring]) -> No
     done = Address(RUN, 2, 30, 255, 0, FINISHED)
     word = encode(done, [], run.keys[2].identity)
     transport = Transport(
-        run.keys[2],
-        RUN.hex(),
-        2,
-        {i: run.cards[i] for i in (0, 1)},
-        run.folder,
-        listen=True,
-        serve=lambda key: word,
-        accept=lambda *told: None,
+        Endpoint(
+            run.keys[2],
+            RUN.hex(),
+            2,
+            {i: run.cards[i] for i in (0, 1)},
+            run.folder,
+            listen=True,
+            serve=lambda key: word,
+            accept=lambda *told: None,
+        )
     )
     threads = [run.start(0), run.start(1)]
     while any(thread.is_alive() for thread in threads):

@@ -17,6 +17,7 @@ import pytest
 from tacit.deploy.identity import certificates, keys
 from tacit.deploy.messages import gate
 from tacit.deploy.messages.address import host_and_port
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.gate import Gate
 from tacit.deploy.messages.transport import Transport
 from tests.sites import free_port
@@ -102,14 +103,16 @@ def test_members_get_in_past_strangers(
 
     def opened(number: int, around: dict[int, keys.Card]) -> Transport:
         return Transport(
-            made[number],
-            RUN,
-            number,
-            around,
-            made[number].folder,
-            listen=number == 4,
-            serve=lambda key: b"the model",
-            accept=lambda sender, key, data: heard[number].set(),
+            Endpoint(
+                made[number],
+                RUN,
+                number,
+                around,
+                made[number].folder,
+                listen=number == 4,
+                serve=lambda key: b"the model",
+                accept=lambda sender, key, data: heard[number].set(),
+            )
         )
 
     with ExitStack() as stack:

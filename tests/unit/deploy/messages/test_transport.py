@@ -17,6 +17,7 @@ import zenoh
 
 from tacit.deploy.identity import certificates, keys
 from tacit.deploy.messages.address import host_and_port
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.transport import Transport, settings
 from tests.sites import free_port
 
@@ -40,14 +41,16 @@ class Listening:
         self.came = threading.Event()
         (folder / "state").mkdir()
         self.transport = Transport(
-            self.keys[0],
-            RUN,
-            0,
-            {1: self.keys[1].card, 2: self.keys[2].card},
-            folder / "state",
-            listen=True,
-            serve=self._serve,
-            accept=self._accept,
+            Endpoint(
+                self.keys[0],
+                RUN,
+                0,
+                {1: self.keys[1].card, 2: self.keys[2].card},
+                folder / "state",
+                listen=True,
+                serve=self._serve,
+                accept=self._accept,
+            )
         )
 
     def _serve(self, key: str) -> bytes:
@@ -113,14 +116,16 @@ def test_who_only_dials_finds_a_coordinator_that_starts_later_or_again(tmp_path:
 
     def opened(own: keys.Keys, number: int, other: keys.Card) -> Transport:
         return Transport(
-            own,
-            RUN,
-            number,
-            {1 - number: other},
-            own.folder,
-            listen=number == 1,
-            serve=lambda key: b"an answer",
-            accept=lambda *told: came.set(),
+            Endpoint(
+                own,
+                RUN,
+                number,
+                {1 - number: other},
+                own.folder,
+                listen=number == 1,
+                serve=lambda key: b"an answer",
+                accept=lambda *told: came.set(),
+            )
         )
 
     with closing(opened(client, 0, coordinator.card)) as dialling:
@@ -208,26 +213,30 @@ def test_an_authority_of_one_card_certifies_no_other_that_is_dialled(tmp_path: P
         with (
             closing(
                 Transport(
-                    listening,
-                    RUN,
-                    1,
-                    {0: own.card},
-                    listening.folder,
-                    listen=True,
-                    serve=lambda key: b"an answer",
-                    accept=lambda *told: None,
+                    Endpoint(
+                        listening,
+                        RUN,
+                        1,
+                        {0: own.card},
+                        listening.folder,
+                        listen=True,
+                        serve=lambda key: b"an answer",
+                        accept=lambda *told: None,
+                    )
                 )
             ),
             closing(
                 Transport(
-                    own,
-                    RUN,
-                    0,
-                    cards,
-                    own.folder,
-                    listen=False,
-                    serve=lambda key: None,
-                    accept=lambda *told, came=came: came.set(),
+                    Endpoint(
+                        own,
+                        RUN,
+                        0,
+                        cards,
+                        own.folder,
+                        listen=False,
+                        serve=lambda key: None,
+                        accept=lambda *told, came=came: came.set(),
+                    )
                 )
             ) as dialling,
         ):

@@ -18,6 +18,7 @@ from tacit._engine.environment import versions
 from tacit.deploy.agreement.manifest import Manifest, agreed
 from tacit.deploy.identity import certificates, keys
 from tacit.deploy.member.process import Options
+from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.handshake import Question, read_hello, write_hello
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.operate.doctor import Finding, examine
@@ -47,14 +48,16 @@ class Ward:
         state = self.folder / "state"
         state.mkdir(exist_ok=True)
         self.transport = Transport(
-            self.keys[1],
-            manifest.run.hex(),
-            1,
-            {0: self.keys[0].card, 2: self.keys[2].card},
-            state,
-            listen=True,
-            serve=self.served,
-            accept=lambda *_: None,
+            Endpoint(
+                self.keys[1],
+                manifest.run.hex(),
+                1,
+                {0: self.keys[0].card, 2: self.keys[2].card},
+                state,
+                listen=True,
+                serve=self.served,
+                accept=lambda *_: None,
+            )
         )
 
     def served(self, key: str) -> bytes | None:

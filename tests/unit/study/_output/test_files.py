@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import RuntimeFailure
-from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Scope, Status
+from tacit.privacy.guarantee import Guarantee, NoiseSource, Scope, Status
+from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.wording import STANDING
 from tacit.report.data import released_only
 from tacit.study import Outcome, assemble, execute, read_study

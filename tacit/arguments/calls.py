@@ -1,0 +1,225 @@
+"""Calls of functions and classes, checked before anything else happens."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import functools
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+
+from tacit.arguments.annotations import inmost, wanted
+from tacit.arguments.signatures import hints_of, parameters
+from tacit.checks import hint, numeric, shown
+from tacit.errors import OracleError, TacitError
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+_NOTHING = object()
+"""Fits nothing that is asked for."""
+
+
+def checked(error: type[TacitError], own: str = "") -> Callable[[T], T]:
+    """Check the arguments of every call; for a class, also the calls of its subclasses.
+
+    Where a function asks for a whole number, 5.0 is accepted; where it asks for an array, so is a
+    list.
+
+    Args:
+        error: class of the error to raise; its message names the argument, the value and a remedy.
+        own: names of arguments that the target checks itself, with its own messages.
+    """
+    left = own.split()
+
+    def decorate(target: T) -> T:
+        made: Any = target
+        if isinstance(made, type):
+            _check_made(made, error, left)
+            return target
+
+        @functools.wraps(target)
+        def call(*given: Any, **named: Any) -> Any:
+            hints = hints_of(target)
+            given = tuple(map(_plain, given, [*hints.values(), *given]))
+            named = {name: _plain(value, hints.get(name)) for name, value in named.items()}
+            check(target, given, named, error, left)
+            _check_names(target, given, named, error)
+            try:
+                return target(*given, **named)
+            except OracleError as fault:
+                # of the caller's own function or program: what it passed through says nothing
+                raise fault.with_traceback(None) from fault.__cause__
+
+        _mark(call)
+        return typing.cast(T, call)
+
+    return decorate
+
+
+def is_checked(target: Callable[..., Any]) -> bool:
+    """Whether the arguments of a function or class are checked."""
+    made: Any = target
+    return hasattr(made.__new__ if isinstance(made, type) else made, "__checked__")
+
+
+def check(
+    target: Callable[..., Any],
+    given: Sequence[Any],
+    named: Mapping[str, Any],
+    error: type[TacitError],
+    own: Collection[str] = (),
+) -> None:
+    """Refuse arguments that do not fit the annotations of a function or class.
+
+    Raises:
+        error: the first argument that does not fit.
+    """
+    hints = hints_of(target)
+    values = {**dict(zip(hints, given, strict=False)), **named}
+    for name, value in values.items():
+        asked = None if name in own else wanted(value, hints.get(name, Any))
+        if asked is None:
+            continue
+        name, value, asked = inmost(name, value, hints[name], asked)
+        if asked.startswith("write "):
+            raise error(f"{name} is {shown(value)}; write {name}={asked.removeprefix('write ')}")
+        if asked.startswith("give "):
+            raise error(f"{name} is {shown(value)}; {asked}")
+        others = [each for each in hints if each not in values]
+        raise error(f"{name}={shown(value)} must be {asked}{_elsewhere(value, hints, others)}")
+
+
+def _check_names(
+    target: Callable[..., Any],
+    given: Sequence[Any],
+    named: Mapping[str, Any],
+    error: type[TacitError],
+) -> None:
+    """Refuse a call without an argument that it needs, or with one that nothing takes."""
+    taken, needed, any_name = parameters(target)
+    unknown = [] if any_name else [name for name in named if name not in taken]
+    if unknown:
+        meant = hint(
+            unknown[0],
+            [name for name in taken if name not in named],
+            f"there are {', '.join(taken)}",
+        )
+        raise error(f"{target.__name__} has no argument {unknown[0]!r}; {meant}")
+    missing = [name for place, name in needed if name not in named and not 0 <= place < len(given)]
+    hints = hints_of(target)
+    _check_complete(target, {name: hints.get(name, Any) for name in missing}, error)
+    if missing:
+        words = [_example(name, wanted(_NOTHING, hints.get(name, Any))) for name in missing]
+        how = _documented_call(target) or f"give {', '.join(words)}"
+        raise error(f"{target.__name__} needs {', '.join(missing)}; {how}")
+
+
+def _check_complete(
+    target: Callable[..., Any], missing: Mapping[str, Any], error: type[TacitError]
+) -> None:
+    """Refuse an object of a class that does not define all that its base class asks for."""
+    left = {name: hint for name, hint in missing.items() if "AbstractVar[" in str(hint)}
+    methods = sorted(getattr(target, "__abstractmethods__", ()))  # none of a function
+    if not left and not methods:
+        return
+    attributes = [f"{name} ({_inside(hint)})" for name, hint in left.items()]
+    told = [
+        *([f"the attributes {', '.join(attributes)}"] if attributes else []),
+        *([f"the methods {', '.join(methods)}"] if methods else []),
+    ]
+    raise error(
+        f"{target.__name__} does not define {' and '.join(told)}; docs/add_a_method.md has an "
+        "example in full"
+    )
+
+
+def _inside(hint: Any) -> str:
+    """The type inside an annotation, as it is written."""
+    [inner] = typing.get_args(hint)
+    return inner.__name__ if isinstance(inner, type) else str(inner)
+
+
+def _documented_call(target: Callable[..., Any]) -> str | None:
+    """The first short call among the examples of a function or class, as words; `None` if none."""
+    try:
+        lines = doctest.DocTestParser().get_examples(target.__doc__ or "")
+        calls = [node for line in lines for node in ast.walk(ast.parse(line.source))]
+    except (SyntaxError, ValueError):  # of another package
+        return None
+    for node in calls:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == target.__name__:
+            written = ast.unparse(node)
+            variables = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+            if len(written) <= 80 and variables == {target.__name__}:
+                return f"write for example {written}"
+    return None
+
+
+def _example(name: str, asked: str | None) -> str:
+    """How an argument is written."""
+    if asked is None:
+        return f"{name}=..."
+    if asked.startswith("write ") and " or " not in asked:
+        return f"{name}={asked.removeprefix('write ')}"
+    return f"{name}=... ({asked.removeprefix('give ')})"
+
+
+def _elsewhere(value: Any, hints: Mapping[str, Any], others: Sequence[str]) -> str:
+    """A remedy naming the one argument that a misplaced part of tacit fits; empty if none."""
+    if not type(value).__module__.startswith("tacit."):
+        return ""
+    fitting = [each for each in others if wanted(value, hints[each]) is None]
+    return f"; it fits {fitting[0]}=" if len(fitting) == 1 else ""
+
+
+def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> None:
+    """Check the arguments of a class and its subclasses before any converter sees them."""
+    before: Any = kind.__new__
+    calls = (vars(meta).get("__call__") for meta in inspect.getmro(type(kind)))
+    makers = {call.__code__ for call in calls if isinstance(call, types.FunctionType)}
+
+    def new(cls: Any, *given: Any, **named: Any) -> Any:
+        check(cls, given, named, error, own)
+        # without arguments, `__new__` is also what a copy or an unpickled object begins with
+        if given or named or sys._getframe(1).f_code in makers:
+            _check_names(cls, given, named, error)
+        return before(cls) if before is object.__new__ else before(cls, *given, **named)
+
+    # set by name: type checkers know no such attribute of functions, and do not allow assignment
+    # to a class's `__new__`
+    setattr(new, "__signature__", inspect.signature(kind.__init__))  # noqa: B010 - see above
+    setattr(kind, "__new__", new)  # noqa: B010 - see above
+    _mark(new)
+    if not makers and kind.__init__ is not object.__init__:
+        made: Any = kind.__init__
+
+        @functools.wraps(made)
+        def init(self: Any, *given: Any, **named: Any) -> None:
+            if not (given or named) and type(self).__init__ is init:  # else `new` has checked
+                _check_names(type(self), given, named, error)
+            made(self, *given, **named)
+
+        setattr(kind, "__init__", init)  # noqa: B010 - by name, as `__new__` above
+
+
+def _mark(function: Callable[..., Any]) -> None:
+    # set by name, as above; a test asks every public function for it
+    setattr(function, "__checked__", True)  # noqa: B010 - see above
+
+
+def _plain(value: Any, hint: Any) -> Any:
+    """5.0 as a whole number and a list as an array, where the annotation asks for one."""
+    asked = typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
+    if asked is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if getattr(asked, "array_type", None) is np.ndarray and isinstance(value, list | tuple):
+        plain = numeric(value) or all(isinstance(each, bool) for each in value)
+        return np.asarray(value) if plain else value
+    return value
