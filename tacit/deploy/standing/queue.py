@@ -15,6 +15,7 @@ from tacit.deploy.agreement.manifest import Manifest, parse_manifest
 from tacit.deploy.files import make_folder, write_json, write_text
 from tacit.deploy.identity.keys import Keys
 from tacit.deploy.standing.entries import Decision, Entry, State, Studied
+from tacit.deploy.standing.merging import merged, written
 from tacit.deploy.standing.site import Site
 from tacit.errors import ConfigError
 
@@ -65,6 +66,27 @@ class Queue:
         self.problems = problems
         return found
 
+    def check_readable(self) -> None:
+        """Refuse to count promised budgets while an approved run cannot be read.
+
+        Raises:
+            ConfigError: such a run.
+        """
+        self.entries()
+        for name, told in self.problems.items():
+            folder = self._site.runs / name
+            over = (folder / "state" / "result.json").exists()
+            try:
+                decided = _json(folder / "decision.json")
+            except ConfigError:
+                decided = {"approved": True}
+            if decided.get("approved") and not over:
+                raise ConfigError(
+                    f"the run in {folder} was approved and cannot be read ({told}), so its share "
+                    "of the budget is unknown. Put its file back, or delete the folder to give the "
+                    "run up; until then nothing else is approved"
+                )
+
     def find(self, run: str) -> Entry:
         """The run whose id begins like this.
 
@@ -113,7 +135,8 @@ class Queue:
 
         Raises:
             ConfigError: this site takes no part in it, its card is another, nobody who counts has
-                signed it, it was changed after that, or too many runs wait for a decision.
+                signed it, it was changed after that, it is too large, or too many runs wait for a
+                decision.
         """
         own = self._site.load_keys().card
         number = manifest.number(own.name)
@@ -134,30 +157,22 @@ class Queue:
                 before = self._entry(folder)
                 if before.manifest.run != manifest.run:
                     raise ConfigError(f"another run is in {folder}; propose it under another title")
-                merged = self._merged(before.manifest, manifest)
-                if merged == before.manifest:
-                    return before
-                write_text(folder / "manifest.toml", merged.toml())
+                both = self._merged(before.manifest, manifest)
+                if both != before.manifest:
+                    write_text(folder / "manifest.toml", written(both))
                 return self._entry(folder)
             waiting = [each for each in self.entries() if each.state is State.PROPOSED]
             if trusted is not None and len(waiting) >= MOST_UNDECIDED:
                 raise ConfigError(
                     f"{MOST_UNDECIDED} runs wait to be approved; refuse some before more are taken"
                 )
+            text = written(self._merged(manifest, manifest))
             make_folder(folder)
-            write_text(folder / "manifest.toml", self._merged(manifest, manifest).toml())
+            write_text(folder / "manifest.toml", text)
             return self._entry(folder)
 
     def _merged(self, one: Manifest, other: Manifest) -> Manifest:
-        """A manifest with the valid signatures of two copies, and no invalid one."""
-        merged: dict[str, dict[str, str]] = {"signatures": {}, "mask_keys": {}}
-        for copy in (other, one):
-            for name in {each.name for each in copy.members} - set(self.unsigned(copy)):
-                for what, kept in merged.items():
-                    if name in getattr(copy, what):
-                        kept[name] = getattr(copy, what)[name]
-        vouchers = {**other.vouchers, **one.vouchers}
-        return one.model_copy(update={**merged, "vouchers": vouchers})
+        return merged(one, other, summed=self.study(one).summed)
 
     def offer(self, manifest: Manifest) -> Entry:
         """Add a manifest of one's own, which nobody has signed yet."""
@@ -168,8 +183,9 @@ class Queue:
                     f"this study was proposed to these members before, as run "
                     f"{manifest.run.hex()[:12]}; change its title to run it once more"
                 )
+            text = written(manifest)
             make_folder(folder)
-            write_text(folder / "manifest.toml", manifest.toml())
+            write_text(folder / "manifest.toml", text)
         return self._entry(folder)
 
     def decide(self, entry: Entry, decision: Decision) -> None:
@@ -202,14 +218,15 @@ class Queue:
         """Sign a run that was approved, or does it again: the same bytes come of it.
 
         Raises:
-            ConfigError: it was not approved.
+            ConfigError: it was not approved, or is too large with the signature.
         """
         with self._site.locked():
             now = self._entry(entry.folder)
             if now.decision is None or not now.decision.approved:
                 raise ConfigError(f"run {entry.run[:12]} is not approved, so it is not signed")
             if keys.card.name in now.unsigned:
-                write_text(now.folder / "manifest.toml", now.manifest.signed_by(keys).toml())
+                signed = now.manifest.signed_by(keys)
+                write_text(now.folder / "manifest.toml", written(signed))
             return self._entry(entry.folder)
 
     def note(self, entry: Entry, **more: Any) -> None:
