@@ -21,6 +21,7 @@ from tacit.deploy.standing.child import Bundling, Child
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.members import strangers
+from tacit.deploy.standing.overview import SEE_LIST
 from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site, find
 from tacit.errors import ConfigError, TacitError, TransportError
@@ -233,13 +234,20 @@ class Agent:
             pause = min(5.0 * 2**tried.failures, 600.0)
             tried.again = time.monotonic() + pause
             log.warning(
-                "run %(run)s stopped (%(why)s); it is resumed in %(seconds).0f s",
-                {"run": entry.run[:12], "why": child.failure(), "seconds": pause},
+                "run %(run)s stopped (%(log)s says why); it is resumed in %(seconds).0f s",
+                {
+                    "run": entry.run[:12],
+                    "log": str(entry.folder / "log.txt"),
+                    "seconds": pause,
+                },
             )
 
     def _fail(self, entry: Entry, told: str) -> None:
-        """Note that a run cannot go on as it is; it is tried again when the agent is started."""
-        log.error("run %(run)s failed: %(why)s", {"run": entry.run[:12], "why": told})
+        """Note that a run cannot go on as it is; it is tried again when the agent is started.
+
+        Why is for the owner alone, and a service's log has other readers.
+        """
+        log.error("run %(run)s failed: %(where)s", {"run": entry.run[:12], "where": SEE_LIST})
         write_json(entry.folder / "failure.json", {"told": told})
 
     def _bundle(self, entries: list[Entry], *, paused: bool) -> None:

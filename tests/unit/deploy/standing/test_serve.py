@@ -110,7 +110,9 @@ def test_a_signal_stops_it_too(three: Three) -> None:
     assert agent.serve() is Asked.STOP
 
 
-def test_a_run_that_cannot_be_started_fails_with_its_reason(three: Three) -> None:
+def test_a_run_that_cannot_be_started_fails_with_its_reason(
+    three: Three, caplog: pytest.LogCaptureFixture
+) -> None:
     agent, entry = an_agent(three), ready(three)
     three.queues["north"].note(entry, informed=["south", "west"])
     decided = json.loads((entry.folder / "decision.json").read_text())
@@ -119,5 +121,7 @@ def test_a_run_that_cannot_be_started_fails_with_its_reason(three: Three) -> Non
     agent._step(paused=False)
     found = three.queues["north"].find(entry.run)
     assert (found.state, "gone" in found.failure) == (State.FAILED, True)
+    (said,) = [each.message for each in caplog.records if "failed" in each.message]
+    assert "gone" not in said  # a service's log has other readers
     assert agent._next(three.queues["north"].entries()) is None
     assert not Path(entry.state_folder).exists()
