@@ -8,15 +8,9 @@ checked with the cards in the manifest, so it does not matter who passes them on
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
-import re
 import time
-from collections.abc import Iterable
-from datetime import timedelta
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from tacit.deploy.agreement.manifest import Manifest, parse_manifest
 from tacit.deploy.files import make_folder
@@ -25,6 +19,7 @@ from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.standing.entries import Entry, State, refused_by
 from tacit.deploy.standing.inbox import Came, Inbox
+from tacit.deploy.standing.listing import BEGUN, ENDED, About, list_of, read_list, shown
 from tacit.deploy.standing.members import declared_in, remember
 from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site
@@ -33,14 +28,6 @@ from tacit.errors import ConfigError, TacitError
 log = logging.getLogger("tacit.site")
 
 _NAME = hashlib.sha256(b"tacit lobby 1\n").hexdigest()
-_FORMAT = "tacit-lobby-1"
-_RUN = re.compile(r"[0-9a-f]{64}")
-_MOST_RUNS = 200
-"""Runs in a list, at most; those that are over are not in it."""
-
-_OLD = timedelta(days=30)
-"""After which others are no longer told of a run that was refused or has failed."""
-
 _TELL_SECONDS = 1.0
 _LATER_SECONDS = 60.0
 """Until a member is asked again for a run of its that was not taken."""
@@ -71,6 +58,8 @@ class Lobby:
         self._serving: dict[str, tuple[frozenset[int], Path]] = {}
         self._later: dict[tuple[int, str], float] = {}
         self._told, self._bad = 0.0, set[bytes]()
+        self._behind: dict[str, set[str]] = {}
+        self._ended: dict[str, set[str]] = {}
         self.heard: dict[str, float] = {}
         """When each member was last heard, by name, as `time.monotonic` has it."""
         folder = site.folder / "lobby"
@@ -101,20 +90,36 @@ class Lobby:
             self.tell()
         return changed
 
-    def tell(self) -> None:
-        """Tell the others what is known here."""
+    def tell(self, serving: str = "") -> None:
+        """Tell the others what is known here.
+
+        Args:
+            serving: id of a run in which this member takes part from now on, though it has ended.
+        """
         self._told = time.monotonic()
-        shown = [each for each in self._queue.entries() if each.signed and _shown(each)]
+        told = [
+            each
+            for each in self._queue.entries()
+            if each.signed and (shown(each) or each.run == serving)
+        ]
         before = self._serving
         self._serving = {
             each.run: before.get(each.run)
             or (_numbers(each.manifest), each.folder / "manifest.toml")
-            for each in shown
+            for each in told
         }
         for other in self._numbers:
-            theirs = [each for each in shown if other in self._serving[each.run][0]]
+            theirs = [each for each in told if other in self._serving[each.run][0]]
             key = f"{self._number}/{other}/list"
-            self._transport.publish(key, _list(theirs))
+            self._transport.publish(key, list_of(theirs))
+
+    def behind(self, run: str) -> frozenset[str]:
+        """Members that said here that they are still at a run, which has ended for this one."""
+        return frozenset(self._behind.get(run, ()))
+
+    def served(self, run: str) -> frozenset[str]:
+        """Members that said here that they have ended a run, and serve it for this one."""
+        return frozenset(self._ended.get(run, ()))
 
     def close(self) -> None:
         """Leave."""
@@ -149,23 +154,29 @@ class Lobby:
         return self._handed_over(came, card)
 
     def _listed(self, sender: int, card: Card, data: bytes) -> bool:
-        runs = _runs(data)
+        runs = read_list(data)
         known = {each.run: each for each in self._queue.entries()} if runs else {}
         changed = False
         for run, about in runs.items():
             entry = known.get(run)
-            if entry is None or set(about["signed"]) - set(entry.signed):
+            if entry is None or about.signed - set(entry.signed):
                 self._ask(sender, run)
-            if entry is not None:
-                changed = self._note(entry, card, about) or changed
+            if entry is None:
+                continue
+            changed = self._note(entry, card, about) or changed
+            if sender in _numbers(entry.manifest):
+                if (entry.state, about.at) == (State.FINISHED, BEGUN):
+                    self._behind.setdefault(run, set()).add(card.name)
+                elif (entry.state, about.at) == (State.BEGUN, ENDED):
+                    self._ended.setdefault(run, set()).add(card.name)
         return changed
 
-    def _note(self, entry: Entry, card: Card, about: dict[str, Any]) -> bool:
+    def _note(self, entry: Entry, card: Card, about: About) -> bool:
         """Note who has refused, and that this member has all signatures."""
         changed = False
         fresh = {
             name: text
-            for name, text in refused_by(entry.manifest, about["refused"]).items()
+            for name, text in refused_by(entry.manifest, about.refused).items()
             if name not in entry.refusals
         }
         if fresh:
@@ -176,7 +187,7 @@ class Lobby:
             self._queue.note(entry, refusals=fresh)
             changed = True
         everybody = {each.name for each in entry.manifest.members}
-        if everybody <= set(about["signed"]) and card.name not in entry.informed:
+        if everybody <= about.signed and card.name not in entry.informed:
             self._queue.note(entry, informed=[card.name])
             changed = True
         return changed
@@ -232,19 +243,6 @@ class Lobby:
         )
 
 
-def _shown(entry: Entry) -> bool:
-    """Whether others are told of a run: not if it is over, or came to nothing long ago."""
-    if entry.state in (State.REFUSED, State.FAILED):
-        return entry.decision is not None and entry.decision.age() < _OLD
-    return entry.state is not State.FINISHED
-
-
-def _list(entries: Iterable[Entry]) -> bytes:
-    """What a member is told of its runs."""
-    runs = {each.run: {"signed": list(each.signed), "refused": each.refusals} for each in entries}
-    return json.dumps({"format": _FORMAT, "runs": runs}, sort_keys=True).encode()
-
-
 def _numbers(manifest: Manifest) -> frozenset[int]:
     """Numbers of the members of a run."""
     return frozenset(_number(each.card) for each in manifest.members)
@@ -253,20 +251,3 @@ def _numbers(manifest: Manifest) -> frozenset[int]:
 def _number(card: Card) -> int:
     """A number that stands for a card in names of messages."""
     return int.from_bytes(hashlib.sha256(card.whole()).digest()[:6], "big")
-
-
-def _runs(data: bytes) -> dict[str, dict[str, Any]]:
-    """The runs in another agent's list; none if it is not one."""
-    try:
-        found = json.loads(data)
-        runs = found["runs"] if found["format"] == _FORMAT else {}
-        return {
-            str(run): {
-                "signed": [str(name) for name in about["signed"]],
-                "refused": {str(name): str(text) for name, text in about["refused"].items()},
-            }
-            for run, about in islice(runs.items(), _MOST_RUNS)
-            if _RUN.fullmatch(run)
-        }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return {}

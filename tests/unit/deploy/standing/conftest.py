@@ -64,6 +64,11 @@ class Three:
         queue.decide(mine, Decision(True, now(), "records", charges, RECORD))
         return queue.sign(mine, self.sites[name].load_keys())
 
+    def ready(self, title: str = "A study") -> Entry:
+        """A run that all have signed, in north's queue."""
+        west = self.approved("west", self.approved("south", self.proposed(title)))
+        return self.queues["north"].take(west.manifest)
+
     def weighed(self, name: str, entry: Entry) -> Weighed:
         """What an owner sees of a run."""
         return weigh(self.sites[name], self.queues[name], entry)

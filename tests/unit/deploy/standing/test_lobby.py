@@ -13,7 +13,8 @@ from tacit.deploy.identity.keys import load
 from tacit.deploy.standing.approval import refuse
 from tacit.deploy.standing.entries import State
 from tacit.deploy.standing.inbox import Came
-from tacit.deploy.standing.lobby import Lobby, _number, _runs, _shown
+from tacit.deploy.standing.listing import list_of, read_list, shown
+from tacit.deploy.standing.lobby import Lobby, _number
 from tacit.deploy.standing.members import known, remove
 from tests.unit.deploy.standing.conftest import Three
 
@@ -83,9 +84,10 @@ def test_a_list_that_is_none_is_ignored(three: Three) -> None:
         b'{"format": "tacit-lobby-2", "runs": {}}',
         b"[" * 100_000,
     ):
-        assert _runs(text) == {}
-    good = {"0" * 64: {"signed": ["a"], "refused": {}}, "../x": {"signed": [], "refused": {}}}
-    found = _runs(json.dumps({"format": "tacit-lobby-1", "runs": good}).encode())
+        assert read_list(text) == {}
+    good = {"0" * 64: {"signed": ["a"], "refused": {}, "at": ""}}
+    good["../x"] = good["0" * 64]
+    found = read_list(json.dumps({"format": "tacit-lobby-1", "runs": good}).encode())
     assert list(found) == ["0" * 64]
 
 
@@ -155,9 +157,56 @@ def test_what_came_to_nothing_is_not_told_for_ever(three: Three) -> None:
     refuse(three.sites["north"], three.queues["north"], refused)
     (failed.folder / "failure.json").write_text('{"told": "no records"}')
     entries = three.queues["north"].entries()
-    assert [_shown(each) for each in entries] == [True, True]
+    assert [shown(each) for each in entries] == [True, True]
     for each in entries:
         path = each.folder / "decision.json"
         old = json.loads(path.read_text()) | {"time": "2020-01-01T00:00:00+00:00"}
         path.write_text(json.dumps(old))
-    assert [_shown(each) for each in three.queues["north"].entries()] == [False, False]
+    assert [shown(each) for each in three.queues["north"].entries()] == [False, False]
+
+
+def test_a_member_that_is_behind_is_heard_of_and_told_that_it_is_served(three: Three) -> None:
+    """North has ended the run, west has not; south, which is not at it, counts for nothing."""
+    west = three.approved("west", three.approved("south", three.proposed()))
+    for name, file in (("north", "result.json"), ("west", "journal.db"), ("south", "")):
+        entry = three.queues[name].take(west.manifest)
+        entry.state_folder.mkdir()
+        (entry.state_folder / (file or "nothing")).write_text("{}")
+    run, queue = west.run, three.queues["north"]
+    with (
+        closing(Lobby(three.sites["north"], queue)) as north,
+        closing(Lobby(three.sites["west"], three.queues["west"])) as other,
+    ):
+        ends = time.monotonic() + 20.0
+        while not north.behind(run) and time.monotonic() < ends:
+            north.tick()
+            other.tick()
+            time.sleep(0.05)
+        assert north.behind(run) == {"west"}
+        assert other.served(run) == frozenset()  # north has not said that it serves
+        while not other.served(run) and time.monotonic() < ends:
+            north.tell(serving=run)
+            other.tick()
+            time.sleep(0.05)
+        assert other.served(run) == {"north"}
+        south = _number(three.sites["south"].load_keys().card)
+        mine = list_of([three.queues["south"].find(run)])
+        north._behind.clear()
+        north._accept(south, f"{south}/{north._number}/list", mine)
+        north.tick()
+        assert "south" not in north.behind(run)
+
+
+def test_a_member_of_another_run_is_not_heard_of_this_one(three: Three) -> None:
+    """West was left out, and says that it is behind."""
+    entry = three.proposed(without=["west"])
+    entry.state_folder.mkdir()
+    (entry.state_folder / "result.json").write_text("{}")
+    with closing(Lobby(three.sites["north"], three.queues["north"])) as lobby:
+        said = {entry.run: {"signed": ["north"], "refused": {}, "at": "begun"}}
+        data = json.dumps({"format": "tacit-lobby-1", "runs": said}).encode()
+        for name, heard in (("west", frozenset()), ("south", frozenset({"south"}))):
+            number = _number(three.sites[name].load_keys().card)
+            lobby._accept(number, f"{number}/{lobby._number}/list", data)
+            lobby.tick()
+            assert lobby.behind(entry.run) == heard
