@@ -12,7 +12,7 @@ from tacit.deploy.identity.pinning import distrust
 from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked, runs, serving, wait
 from tacit.deploy.standing.entries import State
 from tacit.deploy.standing.serve import Agent
-from tacit.errors import RuntimeFailure
+from tacit.errors import SiteBusy
 from tests.unit.deploy.standing.conftest import Three
 
 
@@ -31,7 +31,7 @@ def test_an_agent_stops_when_it_is_asked_and_only_one_serves(three: Three) -> No
     thread.start()
     assert wait(lambda: serving(site).get("doing") == "meets", 10.0)
     assert runs(site)
-    with pytest.raises(RuntimeFailure, match=r"serves .* already"):
+    with pytest.raises(SiteBusy, match=r"serves .* already"):
         an_agent(three).serve()
     ask(site, Asked.PAUSE)
     assert wait(lambda: serving(site).get("doing") == "paused", 10.0)
