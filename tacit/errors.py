@@ -13,6 +13,7 @@
     │   └── NonPrivateRelease
     └── RuntimeFailure        the run itself
         ├── EnvironmentMismatch
+        ├── SiteBusy          another process of this site is at it
         ├── TransportError    messages between sites
         │   ├── WireError         a malformed or unexpected message
         │   └── PeerTimeout       nothing from a neighbour for too long
@@ -69,6 +70,10 @@ class RuntimeFailure(TacitError):
 
 class EnvironmentMismatch(RuntimeFailure):
     """A checkpoint was written by another version or with other settings."""
+
+
+class SiteBusy(RuntimeFailure):
+    """Another process of this site takes part in the run, serves the site, or changes its files."""
 
 
 class TransportError(RuntimeFailure):

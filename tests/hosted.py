@@ -17,7 +17,7 @@ MASKS = "masks = { coalition = 1, attempts = 2 }"
 
 
 class Hosted:
-    """Sites, each in a folder with `site.toml`, and what their exact simulation answers.
+    """Sites, each in a folder with `hosted.toml`, and what their exact simulation answers.
 
     Args:
         folder: new folder.

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tacit.deploy.messages.transport import LARGEST
+from tacit.deploy.messages.settings import LARGEST
 from tacit.errors import WireError
 
 WHO, MAIL = "who", "mail"

@@ -51,12 +51,12 @@ class Platform(Protocol[Place]):
 
 
 @checked(ConfigError)
-def coordinate(folder: Path, platform: Any) -> Outcome:
+def coordinate(folder: Path, platform: Platform[Any]) -> Outcome:
     """Coordinate a run inside a platform, from its start or from where it stopped.
 
     Args:
-        folder: folder of the coordinator, with `site.toml`.
-        platform: what gives the sites their tasks, a `Platform`.
+        folder: folder of the coordinator, with `hosted.toml`.
+        platform: what gives the sites their tasks.
 
     Raises:
         TacitError: as for `tacit.deploy.run`; and RuntimeFailure if a site refuses its task.

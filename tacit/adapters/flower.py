@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("tacit.site")
 
-SITE = "TACIT_SITE"
+HOSTED = "TACIT_HOSTED"
 """Variable of the environment of a ServerApp with the folder of the coordinator."""
 
-NODE = "tacit-site"
+NODE = "tacit-hosted"
 """Key of a node's configuration with the folder of the site."""
 
 _RECORD, _BAG, _KIND = "tacit", "bag", "query"
@@ -78,7 +78,7 @@ def server_app(folder: Path | None = None) -> ServerApp:
     """A ServerApp that coordinates a run, from its start or from where an earlier one stopped.
 
     Args:
-        folder: folder of the coordinator; if `None`, the one in the variable `TACIT_SITE`.
+        folder: folder of the coordinator; if `None`, the one in the variable `TACIT_HOSTED`.
     """
     from flwr.app import ConfigRecord
     from flwr.serverapp import ServerApp
@@ -87,7 +87,7 @@ def server_app(folder: Path | None = None) -> ServerApp:
 
     @app.main()
     def main(grid: Grid, context: Context) -> None:
-        own = folder or Path(os.environ.get(SITE, ""))
+        own = folder or Path(os.environ.get(HOSTED, ""))
         found = summary(coordinate(own, _Nodes(grid)))
         context.state[_RECORD] = ConfigRecord({"result": json.dumps(found)})
 

@@ -24,9 +24,9 @@ from tacit.deploy.files import make_folder, why, write_text
 from tacit.deploy.identity.keys import load
 from tacit.deploy.member.process import Options, run
 from tacit.deploy.operate.report import REPORT, write_report
-from tacit.errors import ConfigError, TacitError
+from tacit.errors import ConfigError, LedgerBusy, SiteBusy, TacitError
 
-SITE = "site.toml"
+HOSTED = "hosted.toml"
 """File in a site's folder that says where its other files are."""
 
 LOG = "log.txt"
@@ -53,12 +53,12 @@ def write_site(folder: Path, options: Options) -> Path:
         if isinstance(value, Path) and value.is_relative_to(folder):
             value = value.relative_to(folder)
         rows.append(f"{each.name} = {json.dumps(str(value) if each.name in _PATHS else value)}\n")
-    write_text(folder / SITE, "".join(rows))
-    return folder / SITE
+    write_text(folder / HOSTED, "".join(rows))
+    return folder / HOSTED
 
 
 def read_site(folder: Path) -> Options:
-    """Read a member's `site.toml`; paths in it are relative to its folder.
+    """Read a member's `hosted.toml`; paths in it are relative to its folder.
 
     Args:
         folder: folder of the member.
@@ -66,7 +66,7 @@ def read_site(folder: Path) -> Options:
     Raises:
         ConfigError: there is no such file, or it has other keys or values.
     """
-    path = folder / SITE
+    path = folder / HOSTED
     try:
         found = tomllib.loads(path.read_text())
     except (OSError, ValueError) as error:
@@ -99,7 +99,7 @@ def step(folder: Path, data: bytes) -> bytes:
     """Take a site's turn: a bag of mail in, a bag of mail out.
 
     Args:
-        folder: folder of the site, with `site.toml`.
+        folder: folder of the site, with `hosted.toml`.
         data: bag that the coordinator sent.
 
     Returns:
@@ -107,16 +107,16 @@ def step(folder: Path, data: bytes) -> bytes:
         state folder, for the owner alone.
 
     Raises:
-        ConfigError: the folder has no valid `site.toml`, so nothing can be logged.
+        ConfigError: the folder has no valid `hosted.toml`, so nothing can be logged.
         RuntimeError: a fault of tacit's; what it is stands in the same log.
     """
     options = read_site(folder)
     with _logged(options.state) as log:
         try:
             return _stepped(options, Bag.read(data)).data()
+        except (SiteBusy, LedgerBusy):  # the platform repeats a task early
+            return Bag("", BUSY).data()
         except TacitError as error:
-            if isinstance(error.__cause__, BlockingIOError):  # the platform repeats a task early
-                return Bag("", BUSY).data()
             log.error("refused a task: %(error)s", {"error": error})
             return Bag("", REFUSED).data()
         except Exception:
@@ -131,7 +131,7 @@ def _stepped(options: Options, bag: Bag) -> Bag:
         raise ConfigError(
             f"the coordinator asks about run {bag.run[:12]!r}, and the manifest of this site is "
             f"that of run {manifest.run.hex()[:12]}. If you agree to the other, write the manifest "
-            f"that you have signed into {SITE}"
+            f"that you have signed into {HOSTED}"
         )
     if manifest.coordinator is None or number == len(manifest.agents):
         raise ConfigError(

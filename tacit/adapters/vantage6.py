@@ -1,6 +1,6 @@
 """An algorithm of vantage6: `central` coordinates a run, `turn` is a site's part in one subtask.
 
-The folder of each member, with `site.toml`, is a database of its node, of which the container may
+The folder of each member, with `hosted.toml`, is a database of its node, of which the container may
 read and write the files: the first database of the task. Needs `vantage6-algorithm-tools`.
 """
 
@@ -156,7 +156,7 @@ def _mounted() -> Path:
     uri = os.environ.get(f"{label.upper()}_DATABASE_URI", "")
     if not label or not uri or not Path(uri).is_dir():  # an empty path is the working directory
         raise ConfigError(
-            "the first database of this task must be the folder of the member, with site.toml: "
+            "the first database of this task must be the folder of the member, with hosted.toml: "
             "name a database of the node's configuration whose uri is that folder"
         )
     return Path(uri)

@@ -17,7 +17,7 @@ def show(folder: Path, *, json: bool) -> int:
     def command() -> int:
         from tacit.deploy.standing.approval import weigh
         from tacit.deploy.standing.entries import State
-        from tacit.deploy.standing.overview import overview
+        from tacit.deploy.standing.overview import SEE_LIST, overview
         from tacit.deploy.standing.queue import Queue
         from tacit.deploy.standing.site import find
 
@@ -25,26 +25,30 @@ def show(folder: Path, *, json: bool) -> int:
         queue = Queue(site)
         found = overview(site, queue)
         costs: dict[str, str] = {}
+        told: dict[str, str] = {}  # what may count records: not for other programs
         for each in queue.entries():
+            if each.failure:
+                told[each.run] = each.failure
             if each.state is not State.PROPOSED:
                 continue
             try:
                 weighed = weigh(site, queue, each)
                 costs[each.run] = cost(weighed)
             except TacitError as error:
-                costs[each.run] = f"cannot be approved: {error}"
+                costs[each.run] = f"cannot be approved: {SEE_LIST}"
+                told[each.run] = f"cannot be approved: {error}"
         if json:
             for row in found["runs"]:
                 row["cost"] = costs.get(row["run"])
             emit(found)
             return 0
-        _show(found, costs)
+        _show(found, {**costs, **told})
         return 0
 
     return guarded(command, as_json=json)
 
 
-def _show(found: dict[str, Any], costs: dict[str, str]) -> None:
+def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
     agent = found["agent"]
     doing = {
         "stopped": "not running: tacit site serve",
@@ -86,10 +90,8 @@ def _show(found: dict[str, Any], costs: dict[str, str]) -> None:
     )
     for each in found["runs"]:
         number = each["run"][:12]
-        if each["run"] in costs:
-            say(f"{number}: {costs[each['run']]}")
-        if each["failure"]:
-            say(f"{number}: {each['failure']}")
+        if each["run"] in told_of:
+            say(f"{number}: {told_of[each['run']]}")
         if each["bundle"]:
             say(f"{number}: report {each['report']}, bundle {each['bundle']}")
 

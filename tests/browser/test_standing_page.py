@@ -56,7 +56,7 @@ def address(three: Three) -> Iterator[str]:  # noqa: F811
     """A page with a run in every state."""
     site = three.sites["north"]
     failed = three.proposed("One that failed")
-    write_json(failed.folder / "failure.json", {"told": "the disk is full"})
+    write_json(failed.folder / "failure.json", {"told": "the table has 387 records"})
     three.offered("One to be approved")
     over = three.proposed("One that has ended")
     over.state_folder.mkdir()
@@ -98,13 +98,14 @@ def test_it_shows_every_run_with_whom_it_waits_for_and_budgets(browser: Any, add
         "12 ms",
         "Waits for your approval",
         "tacit site approve",
-        "the disk is full",
+        "failed: tacit site list says why",
         "Waits for south, west",
         "Signed bundle: ",
         "Epsilon 0 of 5 spent, at delta 1e-6",
         "With all approved runs at most",
     ):
         assert told in text, (told, text)
+    assert "387" not in text
     assert page.locator("progress").evaluate("bar => bar.value / bar.max") == 0.6
     widths = page.locator(".bar rect").evaluate_all(
         "bars => bars.map((b) => b.width.baseVal.value)"

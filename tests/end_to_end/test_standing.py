@@ -176,6 +176,30 @@ def test_the_commands_of_the_page_and_a_kill_in_between(there: Consortium, studi
         assert there.list(name)["agent"]["doing"] == "stopped"
 
 
+@pytest.mark.slow
+def test_a_member_that_comes_back_when_all_others_have_ended_gets_its_answer(
+    there: Consortium,
+) -> None:
+    """What it lacks is in the others' state, and their processes are gone: their agents are not."""
+    join, serve, first = scripts()[:3]
+    for command in (*join, *serve, *first):
+        command = command.replace("--patience 120", "--patience 20")
+        there.give(command.replace("tacit site approve", "tacit site approve --yes"))
+    there.wait(lambda: there.runs("west")[FIRST]["progress"].get("round", 0) >= 3)
+    there.kill("west")
+    del there.agents["west"]
+    others = [name for name in SITES if name != "west"]
+    there.wait(lambda: all(there.runs(name)[FIRST]["bundle"] for name in others))
+    there.wait(lambda: all(there.list(name)["agent"]["doing"] == "meets" for name in others))
+    there.serve("west")
+    there.wait(lambda: there.runs("west")[FIRST]["state"] == "finished")
+    there.wait(lambda: bool(there.runs("west")[FIRST]["bundle"]))
+    paths = [Path(there.runs(n)[FIRST]["log"]).parent / "state" / "model.npz" for n in SITES]
+    solutions = [np.load(path)["solution"] for path in paths]
+    assert all(np.array_equal(solutions[0], each) for each in solutions)
+    assert verify(there.folder / "west" / "ledger").sound
+
+
 @pytest.mark.long
 def test_an_upgrade_starts_the_agent_again_in_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

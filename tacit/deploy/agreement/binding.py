@@ -22,7 +22,7 @@ from pathlib import Path
 from tacit.data.schema import Prepared
 from tacit.deploy.files import check_private, make_folder, make_private, why, write_secret
 from tacit.deploy.identity.keys import Keys
-from tacit.errors import ConfigError, RuntimeFailure
+from tacit.errors import ConfigError, RuntimeFailure, SiteBusy
 from tacit.privacy.ledger.lock import FileLock, make_durable, still_there
 
 _RECORDS = b"tacit records 1\n"
@@ -61,7 +61,7 @@ class Binding:
             nothing.
 
     Raises:
-        RuntimeFailure: the member already takes part in this run, in another process.
+        SiteBusy: the member already takes part in this run, in another process.
         ConfigError: the folder beside its keys cannot be written, or others may read it.
     """
 
@@ -76,7 +76,7 @@ class Binding:
             check_private(self.folder)
             self._lock = FileLock(self.folder / "lock")
         except BlockingIOError as error:
-            raise RuntimeFailure(
+            raise SiteBusy(
                 f"{keys.card.name!r} takes part in run {run.hex()[:12]} already: another process "
                 f"with the keys in {keys.folder} runs, and two would answer one question twice. "
                 "Let it continue, or end it first"

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from tacit.deploy.agreement.bounds import Bounds
 from tacit.deploy.member.schedule import Form, Schedule
-from tacit.deploy.messages.transport import LARGEST
+from tacit.deploy.messages.settings import LARGEST
 from tacit.errors import RuntimeFailure
 from tacit.network.base import Mixing
 

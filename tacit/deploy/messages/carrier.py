@@ -29,6 +29,8 @@ class Endpoint:
             from other threads.
         accept: function called with sender, name and bytes of each arriving message; called from
             other threads.
+        apart: whether the neighbours read different messages: those whose names begin with this
+            member's number and then theirs.
     """
 
     keys: Keys
@@ -39,6 +41,7 @@ class Endpoint:
     listen: bool
     serve: Callable[[str], bytes | None]
     accept: Callable[[int, str, bytes], None]
+    apart: bool = False
 
 
 class Link(Protocol):

@@ -7,26 +7,21 @@ the manifest, at their addresses in it.
 
 from __future__ import annotations
 
-import base64
 import errno
 import json
 import logging
 import socket
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tacit.deploy.files import write_text
-from tacit.deploy.identity.keys import Card, Keys
 from tacit.deploy.messages.carrier import Endpoint, Link
 from tacit.deploy.messages.gate import INSIDE, Gate
 from tacit.deploy.messages.handshake import Question
+from tacit.deploy.messages.settings import settings, spoken
 from tacit.errors import TransportError
 
 log = logging.getLogger("tacit.site")
-
-LARGEST = 16 << 20
-"""Bytes that one message may have."""
 
 _ANSWER_SECONDS = 10.0
 
@@ -49,29 +44,32 @@ class Transport:
                 "sites exchange messages over zenoh; install it with: pip install 'tacit[deploy]'"
             ) from error
         keys, number, neighbours = endpoint.keys, endpoint.number, endpoint.neighbours
+        apart = endpoint.apart
         self._zenoh, self._accept = zenoh, endpoint.accept
         self._prefix = f"tacit/{endpoint.run[:32]}"
         trusted = endpoint.folder / "trusted.crt"
         write_text(trusted, "".join(sorted({card.authority for card in neighbours.values()})))
         inner = free_port() if endpoint.listen else None
         config = zenoh.Config.from_json5(
-            json.dumps(settings(keys, trusted, self._prefix, number, neighbours, inner))
+            json.dumps(
+                settings(keys, trusted, self._prefix, number, neighbours, inner, apart=apart)
+            )
         )
         self._gate = None if inner is None else _gate(keys.card.address, inner)
         remote = zenoh.Locality.REMOTE
         try:
             self._session = zenoh.open(config)
+            read = {spoken(self._prefix, number, other, apart=apart) for other in neighbours}
             self._declared: list[Any] = [
                 self._session.declare_queryable(
-                    f"{self._prefix}/{number}/**",
-                    self._answering(endpoint.serve),
-                    allowed_origin=remote,
+                    names, self._answering(endpoint.serve), allowed_origin=remote
                 )
+                for names in sorted(read)
             ]
             for sender in neighbours:
                 self._declared.append(
                     self._session.declare_subscriber(
-                        f"{self._prefix}/{sender}/**",
+                        spoken(self._prefix, sender, number, apart=apart),
                         self._hearing(sender),
                         allowed_origin=remote,
                     )
@@ -189,109 +187,3 @@ def _gate(address: str, inner: int) -> Gate:
             if error.errno == errno.EADDRINUSE
             else f"cannot listen at {address!r} ({error.strerror}); is the address this machine's?"
         ) from error
-
-
-def settings(
-    keys: Keys,
-    trusted: Path,
-    prefix: str,
-    number: int,
-    neighbours: Mapping[int, Card],
-    inner: int | None = None,
-) -> dict[str, Any]:
-    """The configuration of zenoh; `inner` is its port behind the gate, if it listens."""
-    dial = [f"tls/{card.address}#{_only(card)}" for card in neighbours.values() if card.address]
-    return {
-        "mode": "peer",
-        "connect": {
-            "endpoints": sorted(dial),
-            "timeout_ms": -1,  # 0 tries once, and a client may start before its coordinator
-            "exit_on_failure": False,
-            "retry": {
-                "period_init_ms": 100,
-                "period_max_ms": 2000,
-                "period_increase_factor": 1.5,
-            },
-        },
-        "listen": {
-            "endpoints": [] if inner is None else [f"tls/{INSIDE}:{inner}"],
-            "exit_on_failure": True,
-        },
-        "scouting": {
-            "delay": 0,
-            "multicast": {"enabled": False},
-            "gossip": {"enabled": False},
-        },
-        "adminspace": {"enabled": False},
-        "open": {"return_conditions": {"connect_scouted": False, "declares": False}},
-        "transport": {
-            "shared_memory": {"enabled": False},
-            "unicast": {"max_sessions": 4 * len(neighbours) + 4},
-            "link": {
-                "protocols": ["tls"],
-                "rx": {"max_message_size": LARGEST + 4096},
-                "tls": {
-                    "root_ca_certificate": str(trusted),
-                    "listen_private_key": str(keys.private),
-                    "listen_certificate": str(keys.certificate),
-                    "connect_private_key": str(keys.private),
-                    "connect_certificate": str(keys.certificate),
-                    "enable_mtls": True,
-                    "verify_name_on_connect": True,
-                    "close_link_on_expiration": True,
-                },
-            },
-        },
-        "access_control": access(prefix, number, neighbours),
-    }
-
-
-def _only(card: Card) -> str:
-    """The settings for dialling an endpoint: only the authority of its card vouches for it.
-
-    Incoming connections are checked against all neighbours' authorities, because a listener has one
-    list.
-    """
-    # line ends, so that the encoding needs no padding, which a setting cannot contain
-    text = card.authority + "\n" * (-len(card.authority) % 3)
-    return f"root_ca_certificate_base64={base64.b64encode(text.encode()).decode()}"
-
-
-def access(prefix: str, number: int, neighbours: Mapping[int, Card]) -> dict[str, Any]:
-    """The access list: a neighbour may read this agent's messages and send its own."""
-    rules = [
-        _rule("send", "egress", ["put", "reply", "declare_queryable"], f"{prefix}/{number}/**"),
-        _rule("be asked", "ingress", ["query", "declare_subscriber"], f"{prefix}/{number}/**"),
-    ]
-    subjects: list[dict[str, Any]] = []
-    policies: list[dict[str, Any]] = []
-    for other, card in neighbours.items():
-        theirs = f"{prefix}/{other}/**"
-        rules += [
-            _rule(f"hear {other}", "ingress", ["put", "reply", "declare_queryable"], theirs),
-            _rule(f"ask {other}", "egress", ["query", "declare_subscriber"], theirs),
-        ]
-        subjects.append({"id": str(other), "cert_common_names": [card.name]})
-        policies.append(
-            {
-                "rules": ["send", "be asked", f"hear {other}", f"ask {other}"],
-                "subjects": [str(other)],
-            }
-        )
-    return {
-        "enabled": True,
-        "default_permission": "deny",
-        "rules": rules,
-        "subjects": subjects,
-        "policies": policies,
-    }
-
-
-def _rule(name: str, flow: str, messages: list[str], key: str) -> dict[str, Any]:
-    return {
-        "id": name,
-        "permission": "allow",
-        "flows": [flow],
-        "messages": messages,
-        "key_exprs": [key],
-    }

@@ -10,6 +10,7 @@ from tacit.deploy.agreement.declared import charges, misfits, own_records
 from tacit.deploy.operate.proposal import Review, propose, review
 from tacit.deploy.standing.entries import Decision, Entry, now, refusal
 from tacit.deploy.standing.members import (
+    check_code,
     code_of_run,
     confirm,
     declared_in,
@@ -67,7 +68,8 @@ def weigh(site: Site, queue: Queue, entry: Entry, dataset: str | None = None) ->
 
     Raises:
         TacitError: records that do not fit the run, a budget that it would exceed together with
-            the runs that are approved, or a run that cannot be laid out.
+            the runs that are approved, an approved run that cannot be read, or a run that cannot
+            be laid out.
     """
     manifest, own = entry.manifest, site.load_keys().card.name
     number = manifest.number(own)
@@ -76,6 +78,7 @@ def weigh(site: Site, queue: Queue, entry: Entry, dataset: str | None = None) ->
     if number == len(manifest.agents):
         return Weighed(entry, found, None, None, (), None, "", unknown, code)
     name = site.dataset(dataset)
+    queue.check_readable()
     own_records(manifest, number, site.datasets[name])
     guarantee, events = found.run.guarantee[number], tuple(charges(found.run, number))
     budget = forecast(
@@ -123,24 +126,28 @@ def approve(site: Site, queue: Queue, weighed: Weighed, code: str | None = None)
         The run, signed.
 
     Raises:
-        ConfigError: it was decided before, a member is not confirmed, or the code is another.
+        ConfigError: it was decided before, a member is not confirmed, the code is another, or an
+            approved run cannot be read.
         BudgetExceeded: another run was approved meanwhile, and both exceed the budget.
     """
     keys, own = site.load_keys(), weighed.guarantee
     with site.locked():  # so that two approvals do not count the same budget
         entry = queue.find(weighed.entry.run)
+        check_undecided(site, entry)
         if code is not None:
-            confirm(site, entry.manifest, code)
-        if unknown := strangers(site, entry.manifest):
+            check_code(entry.manifest, code)
+        elif unknown := strangers(site, entry.manifest):
             raise ConfigError(
                 f"nobody has confirmed the cards of {', '.join(unknown)} here: give the code of "
                 "the members, as they compare it on a call with all of them, with --code"
             )
         if own is not None and weighed.dataset is not None and entry.decision is None:
+            queue.check_readable()
             others = approved(queue.entries(), weighed.dataset, but=entry.run)
             name = keys.card.name
             forecast(site.ledger, name, weighed.dataset, others, weighed.events, own.neighbours)
-        check_undecided(site, entry)
+        if code is not None:  # last: where anything is refused, nobody is trusted
+            confirm(site, entry.manifest, code)
         if entry.decision is None:
             queue.decide(
                 entry,

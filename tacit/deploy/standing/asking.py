@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.deploy.files import write_json
 from tacit.deploy.standing.site import Site
-from tacit.errors import RuntimeFailure
+from tacit.errors import SiteBusy
 from tacit.privacy.ledger.lock import FileLock
 
 _POLL_SECONDS = 0.2
@@ -47,12 +47,12 @@ def agent_lock(site: Site) -> FileLock:
     """The lock that the agent holds while it runs.
 
     Raises:
-        RuntimeFailure: another process serves this site.
+        SiteBusy: another process serves this site.
     """
     try:
         return FileLock(site.folder / "serve.lock")
     except BlockingIOError as error:
-        raise RuntimeFailure(
+        raise SiteBusy(
             f"an agent serves {site.folder} already, and two would take part in one run; "
             "`tacit site stop` stops it"
         ) from error

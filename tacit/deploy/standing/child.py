@@ -1,4 +1,4 @@
-"""Processes of a run: the one that takes part in it, and the one that writes its bundle."""
+"""The process that takes part in a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tacit.deploy.standing.entries import Entry
+from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.site import Site
 
 _END_SECONDS = 120.0
@@ -25,13 +25,17 @@ class Child:
     Args:
         site: the site.
         entry: the run.
+
+    Attributes:
+        again: whether the run has ended here before: then it only serves others, for a while.
     """
 
     def __init__(self, site: Site, entry: Entry) -> None:
         self.entry, self.began = entry, time.monotonic()
+        self.again = entry.state is State.FINISHED
         self._asked = False
         self._log = entry.folder / "log.txt"
-        self._process = _started(_command(site, entry), self._log)
+        self._process = started(_command(site, entry), self._log)
         self._met_at: float | None = None
 
     @property
@@ -88,33 +92,6 @@ class Child:
         return frozenset(heard), frozenset(around) - heard, time.monotonic() - self._met_at
 
 
-class Bundling:
-    """The process that writes the signed bundle of a run that has ended.
-
-    Args:
-        site: the site.
-        entry: the run.
-    """
-
-    def __init__(self, site: Site, entry: Entry) -> None:
-        self.entry = entry
-        words = ["bundle", str(entry.state_folder), "--keys", str(site.keys), "--force"]
-        words += ["--output", str(entry.bundle)]
-        words += ["--ledger", str(site.ledger)]
-        command = [sys.executable, "-m", "tacit", *words]
-        self._process = _started(command, entry.folder / "log.txt")
-
-    @property
-    def code(self) -> int | None:
-        """Exit code; `None` as long as it runs."""
-        return self._process.poll()
-
-    def end(self) -> None:
-        """End it; a bundle is written completely or not at all."""
-        self._process.kill()
-        self._process.wait()
-
-
 def _command(site: Site, entry: Entry) -> list[str]:
     decision = entry.decision
     assert decision is not None and decision.approved
@@ -128,6 +105,7 @@ def _command(site: Site, entry: Entry) -> list[str]:
     return [sys.executable, "-m", "tacit", *words]
 
 
-def _started(command: list[str], log: Path) -> subprocess.Popen[bytes]:
+def started(command: list[str], log: Path) -> subprocess.Popen[bytes]:
+    """A process whose output goes to a run's log."""
     with log.open("ab") as file:
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file, stderr=file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +46,10 @@ class Decision:
     dataset: str | None = None
     charges: tuple[Mapping[str, Any], ...] = ()
     neighbours: str = ""
+
+    def age(self) -> timedelta:
+        """How long ago that was."""
+        return datetime.now(UTC) - datetime.fromisoformat(self.time)
 
 
 @dataclass(frozen=True)

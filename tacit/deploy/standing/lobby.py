@@ -8,51 +8,39 @@ checked with the cards in the manifest, so it does not matter who passes them on
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
-import queue as queues
-import re
 import time
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any
+from pathlib import Path
 
-from tacit.deploy.agreement.manifest import parse_manifest
+from tacit.deploy.agreement.manifest import Manifest, parse_manifest
 from tacit.deploy.files import make_folder
 from tacit.deploy.identity.keys import Card
 from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.standing.entries import Entry, State, refused_by
+from tacit.deploy.standing.inbox import Came, Inbox
+from tacit.deploy.standing.listing import BEGUN, ENDED, About, list_of, read_list, shown
 from tacit.deploy.standing.members import declared_in, remember
 from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site
-from tacit.errors import TacitError
+from tacit.errors import ConfigError, TacitError
 
 log = logging.getLogger("tacit.site")
 
 _NAME = hashlib.sha256(b"tacit lobby 1\n").hexdigest()
-_FORMAT = "tacit-lobby-1"
-_RUN = re.compile(r"[0-9a-f]{64}")
-_LARGEST = 4 << 20
-_MOST_RUNS = 200
-"""Runs in a list, at most; those that are over are not in it."""
-
 _TELL_SECONDS = 1.0
-_ASK_SECONDS = 5.0
-_MOST_ASKED = 10_000
-_SHOWN = (State.PROPOSED, State.SIGNING, State.READY, State.BEGUN, State.FAILED, State.REFUSED)
+_LATER_SECONDS = 60.0
+"""Until a member is asked again for a run of its that was not taken."""
 
-
-@dataclass(frozen=True)
-class _Heard:
-    sender: int
-    key: str
-    data: bytes
+_MOST_BAD = 1000
+_LONGEST_WHY = 300
 
 
 class Lobby:
     """An open lobby; everything but `close` happens in `tick`, which is called often.
+
+    A member is told of the runs that it is a member of, and of no others.
 
     Args:
         site: the site.
@@ -67,10 +55,12 @@ class Lobby:
         self._site, self._queue, self.cards = site, queue, trusted(site.keys)
         self._own = keys.card.name
         self._numbers = {_number(card): card for card in self.cards.values()}
-        self._inbox: queues.Queue[_Heard] = queues.Queue(maxsize=256)
-        self._serving: dict[str, bytes] = {}
-        self._asked: dict[tuple[int, str], float] = {}
+        self._inbox = Inbox()
+        self._serving: dict[str, tuple[frozenset[int], Path]] = {}
+        self._later: dict[tuple[int, str], float] = {}
         self._told, self._bad = 0.0, set[bytes]()
+        self._behind: dict[str, set[str]] = {}
+        self._ended: dict[str, set[str]] = {}
         self.heard: dict[str, float] = {}
         """When each member was last heard, by name, as `time.monotonic` has it."""
         folder = site.folder / "lobby"
@@ -86,6 +76,7 @@ class Lobby:
                 listen=bool(keys.card.address),
                 serve=self._serve,
                 accept=self._accept,
+                apart=True,
             )
         )
 
@@ -96,68 +87,99 @@ class Lobby:
             Whether anything in the queue has changed.
         """
         changed = False
-        while True:
-            try:
-                each = self._inbox.get_nowait()
-            except queues.Empty:
-                break
-            changed = self._take(each) or changed
+        for came in self._inbox.take():
+            changed = self._take(came) or changed
         if changed or time.monotonic() - self._told > _TELL_SECONDS:
             self.tell()
         return changed
 
-    def tell(self) -> None:
-        """Tell the others what is known here."""
+    def tell(self, serving: str = "") -> None:
+        """Tell the others what is known here.
+
+        Args:
+            serving: id of a run in which this member takes part from now on, though it has ended.
+        """
         self._told = time.monotonic()
-        shown = [each for each in self._queue.entries() if each.state in _SHOWN and each.signed]
+        told = [
+            each
+            for each in self._queue.entries()
+            if each.signed and (shown(each) or each.run == serving)
+        ]
+        before = self._serving
         self._serving = {
-            f"{self._number}/run/{each.run}": each.manifest.toml().encode() for each in shown
+            each.run: before.get(each.run)
+            or (_numbers(each.manifest), each.folder / "manifest.toml")
+            for each in told
         }
-        runs = {each.run: {"signed": list(each.signed), "refused": each.refusals} for each in shown}
-        document = json.dumps({"format": _FORMAT, "runs": runs}, sort_keys=True)
-        self._transport.publish(f"{self._number}/list", document.encode())
+        for other in self._numbers:
+            theirs = [each for each in told if other in self._serving[each.run][0]]
+            key = f"{self._number}/{other}/list"
+            self._transport.publish(key, list_of(theirs))
+
+    def behind(self, run: str) -> frozenset[str]:
+        """Members that said here that they are still at a run, which has ended for this one."""
+        return frozenset(self._behind.get(run, ()))
+
+    def served(self, run: str) -> frozenset[str]:
+        """Members that said here that they have ended a run, and serve it for this one."""
+        return frozenset(self._ended.get(run, ()))
 
     def close(self) -> None:
         """Leave."""
         self._transport.close()
 
     def _serve(self, key: str) -> bytes | None:
-        return self._serving.get(key)
+        # from threads of the network, which let each member ask in its own name only
+        _, other, what, run = (*key.split("/"), "", "", "")[:4]
+        members, path = self._serving.get(run, (frozenset[int](), Path()))
+        if what != "run" or other not in map(str, members):
+            return None
+        try:
+            return path.read_bytes()
+        except OSError:  # it was deleted meanwhile
+            return None
 
     def _accept(self, sender: int, key: str, data: bytes) -> None:
-        # from threads of the network: if there is too much of it, it comes again
-        if len(data) <= _LARGEST and not self._inbox.full():
-            self._inbox.put_nowait(_Heard(sender, key, data))
+        # from threads of the network
+        start = f"{sender}/{self._number}/"
+        if key == f"{start}list":
+            self._inbox.put(Came(sender, "", data))
+        elif key.startswith(f"{start}run/"):
+            self._inbox.put(Came(sender, key.removeprefix(f"{start}run/"), data))
 
-    def _take(self, heard: _Heard) -> bool:
-        card = self._numbers.get(heard.sender)
+    def _take(self, came: Came) -> bool:
+        card = self._numbers.get(came.sender)
         if card is None:
             return False
         self.heard[card.name] = time.monotonic()
-        if heard.key == f"{heard.sender}/list":
-            return self._listed(heard.sender, card, heard.data)
-        if heard.key.startswith(f"{heard.sender}/run/"):
-            return self._handed_over(card, heard.data)
-        return False
+        if not came.run:
+            return self._listed(came.sender, card, came.data)
+        return self._handed_over(came, card)
 
     def _listed(self, sender: int, card: Card, data: bytes) -> bool:
-        runs = _runs(data)
+        runs = read_list(data)
         known = {each.run: each for each in self._queue.entries()} if runs else {}
         changed = False
         for run, about in runs.items():
             entry = known.get(run)
-            if entry is None or set(about["signed"]) - set(entry.signed):
+            if entry is None or about.signed - set(entry.signed):
                 self._ask(sender, run)
-            if entry is not None:
-                changed = self._note(entry, card, about) or changed
+            if entry is None:
+                continue
+            changed = self._note(entry, card, about) or changed
+            if sender in _numbers(entry.manifest):
+                if (entry.state, about.at) == (State.FINISHED, BEGUN):
+                    self._behind.setdefault(run, set()).add(card.name)
+                elif (entry.state, about.at) == (State.BEGUN, ENDED):
+                    self._ended.setdefault(run, set()).add(card.name)
         return changed
 
-    def _note(self, entry: Entry, card: Card, about: dict[str, Any]) -> bool:
+    def _note(self, entry: Entry, card: Card, about: About) -> bool:
         """Note who has refused, and that this member has all signatures."""
         changed = False
         fresh = {
             name: text
-            for name, text in refused_by(entry.manifest, about["refused"]).items()
+            for name, text in refused_by(entry.manifest, about.refused).items()
             if name not in entry.refusals
         }
         if fresh:
@@ -168,36 +190,28 @@ class Lobby:
             self._queue.note(entry, refusals=fresh)
             changed = True
         everybody = {each.name for each in entry.manifest.members}
-        if everybody <= set(about["signed"]) and card.name not in entry.informed:
+        if everybody <= about.signed and card.name not in entry.informed:
             self._queue.note(entry, informed=[card.name])
             changed = True
         return changed
 
     def _ask(self, sender: int, run: str) -> None:
         now = time.monotonic()
-        if len(self._asked) > _MOST_ASKED:
-            self._asked.clear()
-        if now - self._asked.get((sender, run), -_ASK_SECONDS) < _ASK_SECONDS:
-            return
-        self._asked[sender, run] = now
-        self._transport.request(sender, [f"{sender}/run/{run}"])
+        self._later = {where: at for where, at in self._later.items() if now < at}
+        if (sender, run) not in self._later and self._inbox.expect(sender, run):
+            self._transport.request(sender, [f"{sender}/{self._number}/run/{run}"])
 
-    def _handed_over(self, card: Card, data: bytes) -> bool:
-        digest = hashlib.sha256(data).digest()
-        if digest in self._bad:
-            return False
+    def _handed_over(self, came: Came, card: Card) -> bool:
         try:
-            manifest = parse_manifest(data, "a manifest that was handed over", studied=False)
+            manifest = parse_manifest(came.data, "a manifest that was handed over", studied=False)
+            if manifest.run.hex() != came.run:
+                raise ConfigError("it is the manifest of another run than was asked for")
             known = {each.run: each for each in self._queue.entries()}
-            before = known.get(manifest.run.hex())
-            entry = self._queue.take(manifest, trusted=frozenset(self.cards))
+            before = known.get(came.run)
+            entry = self._queue.take(manifest, trusted=self.cards)
         except TacitError as error:
-            if len(self._bad) < 1000:
-                self._bad.add(digest)
-            log.warning(
-                "a run that %(name)s handed over was not taken: %(why)s",
-                {"name": card.name, "why": str(error)},
-            )
+            self._later[came.sender, came.run] = time.monotonic() + _LATER_SECONDS
+            self._say_why(came, card, str(error))
             return False
         if before is None:
             log.info(
@@ -218,24 +232,25 @@ class Lobby:
             remember(self._site, declared_in(entry.manifest, self._own))
         return True
 
+    def _say_why(self, came: Came, card: Card, why: str) -> None:
+        """Log once why a manifest was not taken: its sender shall not fill the disk."""
+        digest = hashlib.sha256(came.data).digest()
+        if digest in self._bad:
+            return
+        if len(self._bad) >= _MOST_BAD:
+            self._bad.clear()
+        self._bad.add(digest)
+        log.warning(
+            "a run that %(name)s handed over was not taken: %(why)s",
+            {"name": card.name, "why": why[:_LONGEST_WHY]},
+        )
+
+
+def _numbers(manifest: Manifest) -> frozenset[int]:
+    """Numbers of the members of a run."""
+    return frozenset(_number(each.card) for each in manifest.members)
+
 
 def _number(card: Card) -> int:
     """A number that stands for a card in names of messages."""
     return int.from_bytes(hashlib.sha256(card.whole()).digest()[:6], "big")
-
-
-def _runs(data: bytes) -> dict[str, dict[str, Any]]:
-    """The runs in another agent's list; none if it is not one."""
-    try:
-        found = json.loads(data)
-        runs = found["runs"] if found["format"] == _FORMAT else {}
-        return {
-            str(run): {
-                "signed": [str(name) for name in about["signed"]],
-                "refused": {str(name): str(text) for name, text in about["refused"].items()},
-            }
-            for run, about in islice(runs.items(), _MOST_RUNS)
-            if _RUN.fullmatch(run)
-        }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return {}

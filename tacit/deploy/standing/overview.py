@@ -15,6 +15,9 @@ from tacit.deploy.standing.site import Site
 from tacit.errors import LedgerError, PrivacyError
 from tacit.privacy.ledger.forecast import forecast
 
+SEE_LIST = "tacit site list says why"
+"""Why a run failed may count records, so only its owner reads it, in a terminal."""
+
 _PROGRESS = ("state", "round", "rounds", "round_seconds", "waiting_for", "without", "neighbours")
 
 
@@ -83,7 +86,7 @@ def _run(entry: Entry, running: bool) -> dict[str, Any]:
         "signed": list(entry.signed),
         "waits_for": _waits_for(entry, status if running else {}),
         "refused_by": sorted(entry.refusals),
-        "failure": entry.failure,
+        "failure": f"failed: {SEE_LIST}" if entry.failure else "",
         "progress": {key: status[key] for key in _PROGRESS if key in status},
         "report": str(entry.report) if entry.report.exists() else None,
         "bundle": str(entry.bundle) if entry.bundle.exists() else None,

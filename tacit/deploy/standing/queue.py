@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tacit.deploy.agreement.manifest import Manifest, parse_manifest
 from tacit.deploy.files import make_folder, write_json, write_text
-from tacit.deploy.identity.keys import Keys
+from tacit.deploy.identity.keys import Card, Keys
 from tacit.deploy.standing.entries import Decision, Entry, State, Studied
+from tacit.deploy.standing.merging import merged, written
 from tacit.deploy.standing.site import Site
 from tacit.errors import ConfigError
 
 MOST_UNDECIDED = 50
 """Runs that may wait for their owner's decision: others cannot fill the disk with proposals."""
+
+MOST_OF_ONE = 10
+"""Of those, runs that one member has signed: so nobody takes the room of the others."""
+
+_MOST_STUDIES = 1000
 
 
 class Queue:
@@ -44,6 +52,8 @@ class Queue:
         """
         run = manifest.run
         if run not in self._studied:
+            if len(self._studied) >= _MOST_STUDIES:  # others can propose what is not taken
+                self._studied.clear()
             self._studied[run] = Studied.of(manifest)
         return self._studied[run]
 
@@ -64,6 +74,27 @@ class Queue:
                 problems[path.parent.name] = str(error)
         self.problems = problems
         return found
+
+    def check_readable(self) -> None:
+        """Refuse to count promised budgets while an approved run cannot be read.
+
+        Raises:
+            ConfigError: such a run.
+        """
+        self.entries()
+        for name, told in self.problems.items():
+            folder = self._site.runs / name
+            over = (folder / "state" / "result.json").exists()
+            try:
+                decided = _json(folder / "decision.json")
+            except ConfigError:
+                decided = {"approved": True}
+            if decided.get("approved") and not over:
+                raise ConfigError(
+                    f"the run in {folder} was approved and cannot be read ({told}), so its share "
+                    "of the budget is unknown. Put its file back, or delete the folder to give the "
+                    "run up; until then nothing else is approved"
+                )
 
     def find(self, run: str) -> Entry:
         """The run whose id begins like this.
@@ -104,16 +135,17 @@ class Queue:
             str(_json(folder / "failure.json").get("told", "")),
         )
 
-    def take(self, manifest: Manifest, *, trusted: frozenset[str] | None = None) -> Entry:
+    def take(self, manifest: Manifest, *, trusted: Mapping[str, Card] | None = None) -> Entry:
         """Add a manifest to the queue, or its signatures to the one that is there.
 
         Args:
             manifest: manifest with at least one signature.
-            trusted: names of members whose signature counts; any member's if `None`.
+            trusted: cards of members whose signature counts, by name; any member's if `None`.
 
         Raises:
             ConfigError: this site takes no part in it, its card is another, nobody who counts has
-                signed it, it was changed after that, or too many runs wait for a decision.
+                signed it, it was changed after that, it is too large, or too many runs wait for a
+                decision.
         """
         own = self._site.load_keys().card
         number = manifest.number(own.name)
@@ -122,42 +154,55 @@ class Queue:
                 f"the manifest has another card for {own.name!r} than {self._site.keys}: somebody "
                 "else's, or an outdated one. Send your member file again"
             )
-        signed = {each.name for each in manifest.members} - set(self.unsigned(manifest))
-        if not (signed if trusted is None else signed & trusted):
-            raise ConfigError(
-                "nobody has signed this manifest, so nobody proposes it; its author proposes it "
-                "with `tacit site propose`"
-            )
+        self._proposers(manifest, manifest.unsigned(summed=False), trusted)  # of whom it is read
+        by = self._proposers(manifest, self.unsigned(manifest), trusted)
         folder = self._site.folder_of(manifest.run)
         with self._site.locked():
             if (folder / "manifest.toml").exists():
                 before = self._entry(folder)
                 if before.manifest.run != manifest.run:
                     raise ConfigError(f"another run is in {folder}; propose it under another title")
-                merged = self._merged(before.manifest, manifest)
-                if merged == before.manifest:
-                    return before
-                write_text(folder / "manifest.toml", merged.toml())
+                both = self._merged(before.manifest, manifest)
+                if both != before.manifest:
+                    write_text(folder / "manifest.toml", written(both))
                 return self._entry(folder)
-            waiting = [each for each in self.entries() if each.state is State.PROPOSED]
-            if trusted is not None and len(waiting) >= MOST_UNDECIDED:
-                raise ConfigError(
-                    f"{MOST_UNDECIDED} runs wait to be approved; refuse some before more are taken"
-                )
+            if trusted is not None:
+                self._check_room(by)
+            text = written(self._merged(manifest, manifest))
             make_folder(folder)
-            write_text(folder / "manifest.toml", self._merged(manifest, manifest).toml())
+            write_text(folder / "manifest.toml", text)
             return self._entry(folder)
 
+    @staticmethod
+    def _proposers(
+        manifest: Manifest, missing: Sequence[str], trusted: Mapping[str, Card] | None
+    ) -> list[str]:
+        """Who has signed a manifest, and counts."""
+        signed = [each for each in manifest.members if each.name not in missing]
+        if trusted is not None:
+            known = {card.whole() for card in trusted.values()}
+            signed = [each for each in signed if each.card.whole() in known]
+        if signed:
+            return [each.name for each in signed]
+        raise ConfigError(
+            "nobody has signed this manifest, so nobody proposes it; its author proposes it "
+            "with `tacit site propose`"
+        )
+
+    def _check_room(self, by: Sequence[str]) -> None:
+        """Refuse a run of others if too many wait for a decision, of all or of those who signed."""
+        waiting = [each for each in self.entries() if each.state is State.PROPOSED]
+        of = Counter(name for each in waiting for name in each.signed)
+        told = ""
+        if len(waiting) >= MOST_UNDECIDED:
+            told = f"{MOST_UNDECIDED} runs"
+        elif min(of[name] for name in by) >= MOST_OF_ONE:
+            told = f"{MOST_OF_ONE} runs that {' and '.join(by)} signed"
+        if told:
+            raise ConfigError(f"{told} wait to be approved; refuse some before more are taken")
+
     def _merged(self, one: Manifest, other: Manifest) -> Manifest:
-        """A manifest with the valid signatures of two copies, and no invalid one."""
-        merged: dict[str, dict[str, str]] = {"signatures": {}, "mask_keys": {}}
-        for copy in (other, one):
-            for name in {each.name for each in copy.members} - set(self.unsigned(copy)):
-                for what, kept in merged.items():
-                    if name in getattr(copy, what):
-                        kept[name] = getattr(copy, what)[name]
-        vouchers = {**other.vouchers, **one.vouchers}
-        return one.model_copy(update={**merged, "vouchers": vouchers})
+        return merged(one, other, summed=self.study(one).summed)
 
     def offer(self, manifest: Manifest) -> Entry:
         """Add a manifest of one's own, which nobody has signed yet."""
@@ -168,8 +213,9 @@ class Queue:
                     f"this study was proposed to these members before, as run "
                     f"{manifest.run.hex()[:12]}; change its title to run it once more"
                 )
+            text = written(manifest)
             make_folder(folder)
-            write_text(folder / "manifest.toml", manifest.toml())
+            write_text(folder / "manifest.toml", text)
         return self._entry(folder)
 
     def decide(self, entry: Entry, decision: Decision) -> None:
@@ -202,14 +248,15 @@ class Queue:
         """Sign a run that was approved, or does it again: the same bytes come of it.
 
         Raises:
-            ConfigError: it was not approved.
+            ConfigError: it was not approved, or is too large with the signature.
         """
         with self._site.locked():
             now = self._entry(entry.folder)
             if now.decision is None or not now.decision.approved:
                 raise ConfigError(f"run {entry.run[:12]} is not approved, so it is not signed")
             if keys.card.name in now.unsigned:
-                write_text(now.folder / "manifest.toml", now.manifest.signed_by(keys).toml())
+                signed = now.manifest.signed_by(keys)
+                write_text(now.folder / "manifest.toml", written(signed))
             return self._entry(entry.folder)
 
     def note(self, entry: Entry, **more: Any) -> None:

@@ -4,48 +4,35 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import threading
 import time
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.deploy.files import write_json
-from tacit.deploy.identity.keys import WARN_DAYS
+from tacit.deploy.identity.keys import WARN_DAYS, Card
 from tacit.deploy.identity.pinning import trusted
-from tacit.deploy.member.process import neighbours
 from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked
-from tacit.deploy.standing.child import Bundling, Child
+from tacit.deploy.standing.bundling import Bundling
+from tacit.deploy.standing.child import Child
+from tacit.deploy.standing.choosing import Chooser
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.lobby import Lobby
-from tacit.deploy.standing.members import strangers
+from tacit.deploy.standing.overview import SEE_LIST
 from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site, find
-from tacit.errors import ConfigError, TacitError, TransportError
+from tacit.errors import TacitError, TransportError
 
 log = logging.getLogger("tacit.site")
 
 _TICK_SECONDS = 0.25
 _WROTE_SECONDS = 1.0
-_MEET_SECONDS = 5.0
-"""How long the others can be met after a run was set aside."""
-
-_BUNDLES = 3
-"""How often a bundle is tried: a ledger may be locked for a moment."""
+_LOOK_SECONDS = 2.0
+"""How often keys and cards are read again."""
 
 _WRONG = 2
 _STOPPED = 130
-
-
-@dataclass
-class _Tried:
-    """What became of the attempts at a run."""
-
-    failures: int = 0
-    set_aside: int = 0
-    again: float = 0.0
 
 
 @dataclass(eq=False)
@@ -66,16 +53,17 @@ class Agent:
     _queue: Queue = field(init=False)
     _lobby: Lobby | None = None
     _child: Child | None = None
-    _tried: dict[str, _Tried] = field(default_factory=dict)
-    _around: dict[str, frozenset[str]] = field(default_factory=dict)
-    _bundling: Bundling | None = None
-    _bundles: Counter[str] = field(default_factory=Counter)
-    _meet_until: float = 0.0
+    _chooser: Chooser = field(init=False)
+    _bundling: Bundling = field(init=False)
+    _cards: dict[str, Card] = field(default_factory=dict)
+    _days_left: float = 0.0
+    _looked: float = -_LOOK_SECONDS
     _wrote: float = 0.0
     _told: str = ""
 
     def __post_init__(self) -> None:
-        self._queue = Queue(self.site)
+        self._queue, self._bundling = Queue(self.site), Bundling(self.site)
+        self._chooser = Chooser(self.site, self._fail)
 
     def serve(self) -> Asked:
         """Serve until it is asked to stop, or to start again.
@@ -84,7 +72,7 @@ class Agent:
             What it was asked for.
 
         Raises:
-            RuntimeFailure: another process serves this site.
+            SiteBusy: another process serves this site.
             TacitError: keys or files that cannot be read.
         """
         keys = self.site.load_keys()
@@ -122,8 +110,7 @@ class Agent:
             log.info("stopping run %(run)s after its turn", {"run": self._child.entry.run[:12]})
             self._child.end()
             self._child = None
-        if self._bundling is not None:
-            self._bundling.end()
+        self._bundling.end()
         if self._lobby is not None:
             self._lobby.close()
             self._lobby = None
@@ -134,16 +121,18 @@ class Agent:
 
     def _step(self, *, paused: bool) -> None:
         entries = self._queue.entries()
-        self._bundle(entries, paused=paused)
+        going = None if self._child is None else self._child.entry.run
+        self._bundling.step([] if paused else entries, going)
         if self._child is not None:
             self._watch(self._child)
             return
-        candidate = None if paused else self._next(entries)
+        candidate = None if paused else self._chooser.next(entries, self._lobby)
         if candidate is None:
             self._meet()
             return
         if self._lobby is not None:
-            self._lobby.tell()  # that all signatures are here: a neighbour may wait to know
+            # that all signatures are here, or that this member is back: a neighbour may wait for it
+            self._lobby.tell(serving=candidate.run)
             self._lobby.close()
             self._lobby = None
         try:
@@ -161,45 +150,9 @@ class Agent:
             },
         )
 
-    def _next(self, entries: list[Entry]) -> Entry | None:
-        """The run to take part in: one that has begun before one that has not, then by id."""
-        now = time.monotonic()
-        if now < self._meet_until:
-            return None
-        ready = [
-            each
-            for each in entries
-            if each.state in (State.READY, State.BEGUN)
-            and (each.state is State.BEGUN or not each.refusals)
-            and now >= self._tried.setdefault(each.run, _Tried()).again
-            and (each.state is State.BEGUN or self._may_begin(each))
-        ]
-        return min(ready, key=lambda each: (not self._begun(each), each.run), default=None)
-
-    def _may_begin(self, entry: Entry) -> bool:
-        """Whether all members are still trusted, and the neighbours know that all have signed."""
-        try:
-            unknown = strangers(self.site, entry.manifest)
-        except ConfigError as error:  # a card was replaced since
-            self._fail(entry, str(error))
-            return False
-        return not unknown and self._neighbours(entry) <= entry.informed | entry.met
-
-    def _begun(self, entry: Entry) -> bool:
-        return entry.state is State.BEGUN and self._neighbours(entry) <= entry.met
-
-    def _neighbours(self, entry: Entry) -> frozenset[str]:
-        """Names of the members with which this one exchanges messages in a run."""
-        if entry.run not in self._around:
-            manifest = entry.manifest
-            number = manifest.number(self.site.load_keys().card.name)
-            names = [manifest.members[each].name for each in neighbours(manifest, number)]
-            self._around[entry.run] = frozenset(names)
-        return self._around[entry.run]
-
     def _watch(self, child: Child) -> None:
         """See whether a run has ended, or has to be set aside."""
-        entry, tried = child.entry, self._tried.setdefault(child.entry.run, _Tried())
+        entry, chooser = child.entry, self._chooser
         heard, never, seconds = child.unmet()
         if heard - entry.met:
             self._queue.note(entry, met=sorted(heard))
@@ -209,67 +162,63 @@ class Agent:
             now = self._queue.find(entry.run)
             if now.state is State.REFUSED:
                 child.stop()
-            elif never - entry.met and seconds > self.patience * 2**tried.set_aside:
+            elif self._waits_in_vain(child, heard, never, seconds):
                 if not child.stopping:
-                    names = ", ".join(sorted(never - entry.met))
                     log.info(
-                        "run %(run)s is set aside for a moment: %(names)s was never there",
-                        {"run": entry.run[:12], "names": names},
+                        "run %(run)s is set aside for a moment: %(names)s was not there",
+                        {"run": entry.run[:12], "names": ", ".join(sorted(never))},
                     )
-                    tried.set_aside = min(tried.set_aside + 1, 4)
+                    chooser.set_aside(entry)
                 child.stop()
             return
         child.end()
         self._child = None
-        if code == 0:
-            self._tried.pop(entry.run, None)
+        if child.again:
+            chooser.served(entry, well=code in (0, _STOPPED))
+            log.info(
+                "run %(run)s has ended, and was served for a member that came late",
+                {"run": entry.run[:12]},
+            )
+        elif code == 0:
+            chooser.ended(entry)
             log.info("run %(run)s has ended", {"run": entry.run[:12]})
         elif code == _STOPPED:
-            self._meet_until = time.monotonic() + _MEET_SECONDS
+            chooser.meet()
         elif code == _WRONG:
             self._fail(entry, child.failure())
         else:
-            tried.failures += 1
-            pause = min(5.0 * 2**tried.failures, 600.0)
-            tried.again = time.monotonic() + pause
             log.warning(
-                "run %(run)s stopped (%(why)s); it is resumed in %(seconds).0f s",
-                {"run": entry.run[:12], "why": child.failure(), "seconds": pause},
+                "run %(run)s stopped (%(log)s says why); it is resumed in %(seconds).0f s",
+                {
+                    "run": entry.run[:12],
+                    "log": str(entry.folder / "log.txt"),
+                    "seconds": chooser.stopped(entry),
+                },
             )
 
+    def _waits_in_vain(
+        self, child: Child, heard: frozenset[str], never: frozenset[str], seconds: float
+    ) -> bool:
+        """Whether the others may be met in vain here: one was never there, or now nobody is."""
+        patience = self.patience * 2 ** self._chooser.of(child.entry).set_aside
+        alone = bool(never - child.entry.met) or not heard
+        return not child.again and alone and seconds > patience
+
     def _fail(self, entry: Entry, told: str) -> None:
-        """Note that a run cannot go on as it is; it is tried again when the agent is started."""
-        log.error("run %(run)s failed: %(why)s", {"run": entry.run[:12], "why": told})
+        """Note that a run cannot go on as it is; it is tried again when the agent is started.
+
+        Why is for the owner alone, and a service's log has other readers.
+        """
+        log.error("run %(run)s failed: %(where)s", {"run": entry.run[:12], "where": SEE_LIST})
         write_json(entry.folder / "failure.json", {"told": told})
-
-    def _bundle(self, entries: list[Entry], *, paused: bool) -> None:
-        """Write the bundle of a run that has ended; a failure costs nothing but the file."""
-        if self._bundling is not None:
-            if self._bundling.code is None:
-                return
-            self._bundled(self._bundling.entry, self._bundling.code)
-            self._bundling = None
-        # its process still compares with the others, and writes the report last
-        going = None if self._child is None else self._child.entry.run
-        for each in [] if paused else entries:
-            if each.run == going:
-                continue
-            missing = each.state is State.FINISHED and not each.bundle.exists()
-            if missing and each.decision is not None and self._bundles[each.run] < _BUNDLES:
-                self._bundles[each.run] += 1
-                with suppress(OSError):
-                    shutil.copy(each.state_folder / "report.html", each.report)
-                self._bundling = Bundling(self.site, each)
-                return
-
-    def _bundled(self, entry: Entry, code: int) -> None:
-        told = "report and bundle are in %(place)s" if code == 0 else "no bundle, see %(place)s"
-        place = entry.folder if code == 0 else entry.folder / "log.txt"
-        log.info("run %(run)s: " + told, {"run": entry.run[:12], "place": str(place)})
 
     def _meet(self) -> None:
         """Meet the others, if somebody is confirmed."""
-        cards = trusted(self.site.keys)
+        if time.monotonic() - self._looked > _LOOK_SECONDS:
+            self._looked = time.monotonic()
+            self._cards = trusted(self.site.keys)
+            self._days_left = self.site.load_keys().days_left()
+        cards, left = self._cards, self._days_left
         if self._lobby is not None and self._lobby.cards != cards:
             self._lobby.close()
             self._lobby = None
@@ -278,7 +227,6 @@ class Agent:
                 self._lobby = Lobby(self.site, self._queue)
             except TransportError as error:
                 self._say(f"the others cannot be met: {error}")
-                self._meet_until = 0.0
                 return
         if self._lobby is None:
             self._say(
@@ -286,7 +234,6 @@ class Agent:
                 "approve FILE"
             )
             return
-        left = self.site.load_keys().days_left()
         self._say(
             f"meeting {', '.join(cards)}"
             + (f"; the certificate ends in {left:.0f} days" if left < WARN_DAYS else "")
@@ -304,7 +251,7 @@ class Agent:
             return
         self._wrote = now = time.monotonic()
         child, lobby = self._child, self._lobby
-        busy = child is not None or (paused and self._bundling is not None)
+        busy = child is not None or (paused and self._bundling.busy)
         doing = "runs" if busy else "paused" if paused else "meets"
         document: dict[str, Any] = {
             "format": "tacit-serving-1",

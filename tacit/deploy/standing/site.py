@@ -20,7 +20,7 @@ from pathlib import Path
 from tacit.deploy.files import check_private, make_folder, why, write_text
 from tacit.deploy.identity.keys import Keys, create, load
 from tacit.deploy.standing.members import MemberFile
-from tacit.errors import ConfigError, RuntimeFailure
+from tacit.errors import ConfigError, SiteBusy
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.lock import FileLock
 from tacit.study._grammar import toml
@@ -97,7 +97,7 @@ class Site:
         """Let one process at a time change the queue.
 
         Raises:
-            RuntimeFailure: another process has held it for half a minute.
+            SiteBusy: another process has held it for half a minute.
         """
         ends = time.monotonic() + _LOCK_SECONDS
         while True:
@@ -106,7 +106,7 @@ class Site:
                 break
             except BlockingIOError as error:
                 if time.monotonic() > ends:
-                    raise RuntimeFailure(
+                    raise SiteBusy(
                         f"{self.folder} is being changed by another command; try again"
                     ) from error
                 time.sleep(0.05)

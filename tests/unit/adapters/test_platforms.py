@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from tacit.adapters import coordinate, step, summary
-from tacit.adapters.bag import FINISHED, MAIL, REFUSED, WAITING, WHO, Bag
+from tacit.adapters.bag import BUSY, FINISHED, MAIL, REFUSED, WAITING, WHO, Bag
 from tacit.adapters.site import read_site
+from tacit.deploy.agreement.binding import Binding
+from tacit.deploy.identity.keys import load
 from tacit.errors import ConfigError, PeerTimeout, RuntimeFailure, WireError
 from tacit.privacy.ledger import read, verify
 from tacit.testing.sites import charges_hold
@@ -194,6 +196,15 @@ def test_a_site_answers_about_its_own_manifest_only(tmp_path: Path) -> None:
     assert Bag.read(step(site, odd.data())).status == WAITING
 
 
+def test_a_task_that_comes_while_another_is_at_it_is_told_so(tmp_path: Path) -> None:
+    hosted = Hosted(tmp_path, rounds=1)
+    site, manifest = hosted.folders[0], hosted.rehearsal.manifest
+    own = read_site(site)
+    assert Bag.read(step(site, Bag(manifest.run.hex(), MAIL).data())).status == WAITING
+    with Binding(load(own.keys), manifest.run, own.state):
+        assert Bag.read(step(site, Bag(manifest.run.hex(), MAIL).data())).status == BUSY
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -204,7 +215,7 @@ def test_a_site_answers_about_its_own_manifest_only(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_in_a_site_file_is_said(tmp_path: Path, text: str, told: str) -> None:
-    (tmp_path / "site.toml").write_text(text)
+    (tmp_path / "hosted.toml").write_text(text)
     with pytest.raises(ConfigError, match=told):
         read_site(tmp_path)
 

@@ -83,6 +83,23 @@ def test_a_run_is_proposed_seen_approved_and_refused(three: Three) -> None:  # n
     assert "refused" in gives("list", "--site", south)[1]
 
 
+@pytest.mark.long
+def test_why_a_run_cannot_go_on_is_told_its_owner_alone(three: Three) -> None:  # noqa: F811
+    """It may count records, so neither other programs nor a log of the agent get it."""
+    site = three.sites["north"]
+    offered = three.offered().manifest
+    agents = [each.model_copy(update={"records": 21}) for each in offered.agents]
+    three.queues["north"].offer(offered.model_copy(update={"agents": tuple(agents)}))
+    failed = three.proposed("One that failed")
+    (failed.folder / "failure.json").write_text('{"told": "the table has 387 records"}')
+    output = gives("list", "--site", site.folder)[1]
+    assert "cannot be approved" in output
+    assert "has 20 records" in output and "387 records" in output
+    output = gives("list", "--site", site.folder, "--json")[1]
+    assert "cannot be approved: tacit site list says why" in output
+    assert "has 20 records" not in output and "387 records" not in output
+
+
 def test_new_members_need_their_owners_fingerprint(three: Three) -> None:  # noqa: F811
     north, study = three.sites["north"].folder, three.folder / "study.toml"
     study.write_text(three.study().text)

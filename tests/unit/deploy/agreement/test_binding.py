@@ -18,7 +18,7 @@ from tacit.deploy.identity import keys
 from tacit.deploy.member.process import Options, run
 from tacit.deploy.messages.journal import Journal
 from tacit.deploy.messages.outgoing import Made, Outgoing
-from tacit.errors import ConfigError, RuntimeFailure
+from tacit.errors import ConfigError, RuntimeFailure, SiteBusy
 from tacit.privacy.ledger import read
 from tests.sites import STUDY, a_manifest, member, records
 
@@ -97,7 +97,7 @@ def test_two_processes_of_one_member_are_one_too_many(own: keys.Keys, tmp_path: 
     with Binding(own, RUN, one) as first:
         first.bind("")
         for state in (one, other):
-            with pytest.raises(RuntimeFailure, match="takes part in run 000000000000 already"):
+            with pytest.raises(SiteBusy, match="takes part in run 000000000000 already"):
                 started(own, state)
         started(own, other, of=OTHER)
     started(own, one)

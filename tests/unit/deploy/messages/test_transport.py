@@ -27,7 +27,7 @@ RUN = "ab" * 32
 class Listening:
     """Agent 0 with neighbours 1 and 2, and what ever reached it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, apart: bool = False) -> None:
         self.folder = folder
         certificates.create_authority(folder / "authority", "all")
         self.keys = [
@@ -50,6 +50,7 @@ class Listening:
                 listen=True,
                 serve=self._serve,
                 accept=self._accept,
+                apart=apart,
             )
         )
 
@@ -245,3 +246,31 @@ def test_an_authority_of_one_card_certifies_no_other_that_is_dialled(tmp_path: P
                 dialling.request(1, ["1/1/0/0"])
                 came.wait(0.1)
         assert came.is_set() == answers
+
+
+def test_what_is_for_one_neighbour_is_for_no_other(tmp_path: Path) -> None:
+    """Neighbour 1 asks for everything, and is given what is for it."""
+    site, run = Listening(tmp_path, apart=True), f"tacit/{RUN[:32]}"
+    heard, answers = set[bytes](), set[str]()
+    with closing(site.transport), site.dial(site.keys[1], 1) as session:
+        heard_by = [
+            session.declare_subscriber(names, lambda it: heard.add(it.payload.to_bytes()))
+            for names in (f"{run}/0/1/**", f"{run}/0/2/**", f"{run}/0/**")
+        ]
+        ends = time.monotonic() + 20.0
+        while time.monotonic() < ends and not (heard and answers and site.came.is_set()):
+            for other in (1, 2):
+                site.transport.publish(f"0/{other}/list", f"for {other}".encode())
+                session.get(
+                    f"{run}/0/{other}/list",
+                    lambda reply: answers.add(str(reply.ok.key_expr)) if reply.ok else None,
+                    timeout=1.0,
+                )
+                session.put(f"{run}/1/{2 * (other - 1)}/list", f"to {other}".encode())
+            time.sleep(0.2)
+        time.sleep(1.0)
+        assert len(heard_by) == 3
+    assert heard == {b"for 1"}
+    assert answers == {f"{run}/0/1/list"}
+    assert set(site.asked) == {"0/1/list"}
+    assert {each[1] for each in site.heard} == {"1/0/list"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,15 +45,16 @@ class Three:
         text = STUDY.replace("epsilon = 4.0", f"epsilon = {epsilon}")
         return parse_study(f'title = "{title}"\n{text}', folder=self.folder)
 
-    def offered(self, title: str = "A study", **change: Any) -> Entry:
+    def offered(self, title: str = "A study", without: Sequence[str] = (), **change: Any) -> Entry:
         """A run in north's queue that nobody has decided, made without the checks of `invite`."""
-        members = [member(site.load_keys()) for site in self.sites.values()]
+        sites = [site for name, site in self.sites.items() if name not in without]
+        members = [member(site.load_keys()) for site in sites]
         manifest = agreed(self.study(title), ["age", "intercept"], 0, members, **change)
         return self.queues["north"].offer(manifest)
 
-    def proposed(self, title: str = "A study") -> Entry:
+    def proposed(self, title: str = "A study", without: Sequence[str] = ()) -> Entry:
         """A run that north has approved, without the checks of `approve`."""
-        return self.approved("north", self.offered(title))
+        return self.approved("north", self.offered(title, without))
 
     def approved(self, name: str, entry: Entry) -> Entry:
         """A run that one of them approves as well, after it has got what is in another's queue."""
@@ -62,6 +63,11 @@ class Three:
         charges = tuple(grouped_to_json([DiscreteGaussianRelease(4.0)]))
         queue.decide(mine, Decision(True, now(), "records", charges, RECORD))
         return queue.sign(mine, self.sites[name].load_keys())
+
+    def ready(self, title: str = "A study") -> Entry:
+        """A run that all have signed, in north's queue."""
+        west = self.approved("west", self.approved("south", self.proposed(title)))
+        return self.queues["north"].take(west.manifest)
 
     def weighed(self, name: str, entry: Entry) -> Weighed:
         """What an owner sees of a run."""

@@ -18,7 +18,7 @@ from tacit.deploy.standing.members import (
     strangers,
 )
 from tacit.deploy.standing.queue import Queue
-from tacit.deploy.standing.site import join
+from tacit.deploy.standing.site import join, set_budget
 from tacit.errors import BudgetExceeded, ConfigError, ProblemError
 from tacit.study.read import parse_study
 from tests.sites import records
@@ -86,6 +86,45 @@ def test_a_new_member_needs_the_code_and_another_code_trusts_nobody(three: Three
     stranger, _ = join(folder, "east", "localhost:7459", table, records=20, epsilon=1.0)
     with pytest.raises(ConfigError, match="'east' takes no part"):
         Queue(stranger).take(entry.manifest)
+
+
+def test_an_approved_run_that_cannot_be_read_keeps_its_share(three: Three) -> None:
+    """What it may cost is unknown then, so nothing else is approved until it is given up."""
+    site, queue = three.sites["north"], three.queues["north"]
+    second = three.offered("Two")
+    weighed = weigh(site, queue, second)
+    first = three.proposed("One")
+    (first.folder / "manifest.toml").write_text("")
+    for decide in (lambda: approve(site, queue, weighed), lambda: weigh(site, queue, second)):
+        with pytest.raises(ConfigError, match="was approved and cannot be read"):
+            decide()
+    assert queue.find(second.run).decision is None
+    (first.folder / "decision.json").write_text("{")
+    with pytest.raises(ConfigError, match="delete the folder to give the run up"):
+        approve(site, queue, weighed)
+    first.state_folder.mkdir()
+    (first.state_folder / "result.json").write_text("{}")  # over: what it cost is in the ledger
+    approve(site, queue, weighed)
+
+
+def test_an_approval_that_is_refused_trusts_nobody(three: Three) -> None:
+    """Whatever refuses it: the budget, or an earlier decision."""
+    site, queue = three.sites["south"], three.queues["south"]
+    entry = queue.take(three.proposed("One").manifest)
+    other = queue.take(three.proposed("Two").manifest)
+    for name in ("north", "west"):
+        remove(site, name)
+    weighed, second = weigh(site, queue, entry), weigh(site, queue, other)
+    set_budget(site, "records", 0.1, 1e-6)
+    with pytest.raises(BudgetExceeded):
+        approve(site, queue, weighed, weighed.code)
+    set_budget(site, "records", 5.0, 1e-6)
+    refuse(site, queue, other)
+    with pytest.raises(ConfigError, match="was refused on"):
+        approve(site, queue, second, second.code)
+    assert trusted(site.keys) == {}
+    approve(site, queue, weighed, weighed.code)
+    assert sorted(trusted(site.keys)) == ["north", "west"]
 
 
 def test_the_code_says_who_the_members_are(three: Three) -> None:

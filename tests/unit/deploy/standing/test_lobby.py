@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
 from tacit.deploy.identity.keys import load
 from tacit.deploy.standing.approval import refuse
 from tacit.deploy.standing.entries import State
-from tacit.deploy.standing.lobby import Lobby, _runs
+from tacit.deploy.standing.inbox import Came
+from tacit.deploy.standing.listing import list_of, read_list, shown
+from tacit.deploy.standing.lobby import Lobby, _number
 from tacit.deploy.standing.members import known, remove
 from tests.unit.deploy.standing.conftest import Three
 
@@ -82,26 +84,129 @@ def test_a_list_that_is_none_is_ignored(three: Three) -> None:
         b'{"format": "tacit-lobby-2", "runs": {}}',
         b"[" * 100_000,
     ):
-        assert _runs(text) == {}
-    good = {"0" * 64: {"signed": ["a"], "refused": {}}, "../x": {"signed": [], "refused": {}}}
-    found = _runs(json.dumps({"format": "tacit-lobby-1", "runs": good}).encode())
+        assert read_list(text) == {}
+    good = {"0" * 64: {"signed": ["a"], "refused": {}, "at": ""}}
+    good["../x"] = good["0" * 64]
+    found = read_list(json.dumps({"format": "tacit-lobby-1", "runs": good}).encode())
     assert list(found) == ["0" * 64]
 
 
 def test_what_is_handed_over_is_checked_like_a_file(
     three: Three, caplog: pytest.LogCaptureFixture
 ) -> None:
-    entry = three.proposed()
-    with ExitStack() as stack:
-        lobby = Lobby(three.sites["south"], three.queues["south"])
-        stack.callback(lobby.close)
+    entry, other = three.proposed(), three.proposed("Another")
+    with closing(Lobby(three.sites["south"], three.queues["south"])) as lobby:
         card = load(three.sites["north"].keys).card
-        text = entry.manifest.toml()
-        for bad in (b"\xff", text.replace("rounds = 5", "rounds = 6").encode()):
+        sender, text = _number(card), entry.manifest.toml()
+        for run, bad in (
+            (entry.run, b"\xff"),
+            (entry.run, text.replace("rounds = 5", "rounds = 6").encode()),
+            (other.run, text.encode()),  # another than was asked for
+        ):
             for _ in range(2):  # said once
-                assert not lobby._handed_over(card, bad)
-        assert len([each for each in caplog.records if "was not taken" in each.message]) == 2
+                assert not lobby._handed_over(Came(sender, run, bad), card)
+        said = [each.message for each in caplog.records if "was not taken" in each.message]
+        assert len(said) == 3
+        assert max(map(len, said)) < 400
         assert three.queues["south"].entries() == []
-        assert lobby._handed_over(card, text.encode())
-        assert not lobby._handed_over(card, text.encode())
+        good = Came(sender, entry.run, text.encode())
+        assert lobby._handed_over(good, card)
+        assert not lobby._handed_over(good, card)
         assert [each.run for each in three.queues["south"].entries()] == [entry.run]
+
+
+def test_a_run_that_was_not_taken_is_not_asked_for_at_once(three: Three) -> None:
+    with closing(Lobby(three.sites["south"], three.queues["south"])) as lobby:
+        card = load(three.sites["north"].keys).card
+        sender, asked = _number(card), list[list[str]]()
+        lobby._transport.request = lambda sender, keys: asked.append(list(keys))
+        run = "0" * 64
+        lobby._ask(sender, run)
+        lobby._ask(sender, run)
+        assert asked == [[f"{sender}/{lobby._number}/run/{run}"]]
+        lobby._accept(sender, asked[0][0], b"no manifest")
+        assert not lobby.tick()
+        lobby._ask(sender, run)
+        assert len(asked) == 1
+        lobby._ask(sender, "1" * 64)
+        assert len(asked) == 2
+
+
+def test_a_member_is_told_of_its_own_runs_only(three: Three) -> None:
+    """West is confirmed, and was left out of one of them."""
+    both, without = three.proposed("All three"), three.proposed("Without west", without=["west"])
+    with met(three, "north", "south", "west") as until:
+        south, west = three.queues["south"], three.queues["west"]
+        assert until(lambda: len(south.entries()) == 2 and len(west.entries()) == 1)
+        assert not until(lambda: len(west.entries()) > 1, seconds=2.0)
+    assert [each.run for each in west.entries()] == [both.run]
+    with closing(Lobby(three.sites["north"], three.queues["north"])) as lobby:
+        lobby.tell()
+        numbers = {card.name: number for number, card in lobby._numbers.items()}
+        for name, run, given in (
+            ("south", without.run, True),
+            ("west", without.run, False),
+            ("west", both.run, True),
+        ):
+            found = lobby._serve(f"{lobby._number}/{numbers[name]}/run/{run}")
+            assert (found is not None) is given
+
+
+def test_what_came_to_nothing_is_not_told_for_ever(three: Three) -> None:
+    refused, failed = three.proposed("Refused"), three.proposed("Failed")
+    refuse(three.sites["north"], three.queues["north"], refused)
+    (failed.folder / "failure.json").write_text('{"told": "no records"}')
+    entries = three.queues["north"].entries()
+    assert [shown(each) for each in entries] == [True, True]
+    for each in entries:
+        path = each.folder / "decision.json"
+        old = json.loads(path.read_text()) | {"time": "2020-01-01T00:00:00+00:00"}
+        path.write_text(json.dumps(old))
+    assert [shown(each) for each in three.queues["north"].entries()] == [False, False]
+
+
+def test_a_member_that_is_behind_is_heard_of_and_told_that_it_is_served(three: Three) -> None:
+    """North has ended the run, west has not; south, which is not at it, counts for nothing."""
+    west = three.approved("west", three.approved("south", three.proposed()))
+    for name, file in (("north", "result.json"), ("west", "journal.db"), ("south", "")):
+        entry = three.queues[name].take(west.manifest)
+        entry.state_folder.mkdir()
+        (entry.state_folder / (file or "nothing")).write_text("{}")
+    run, queue = west.run, three.queues["north"]
+    with (
+        closing(Lobby(three.sites["north"], queue)) as north,
+        closing(Lobby(three.sites["west"], three.queues["west"])) as other,
+    ):
+        ends = time.monotonic() + 20.0
+        while not north.behind(run) and time.monotonic() < ends:
+            north.tick()
+            other.tick()
+            time.sleep(0.05)
+        assert north.behind(run) == {"west"}
+        assert other.served(run) == frozenset()  # north has not said that it serves
+        while not other.served(run) and time.monotonic() < ends:
+            north.tell(serving=run)
+            other.tick()
+            time.sleep(0.05)
+        assert other.served(run) == {"north"}
+        south = _number(three.sites["south"].load_keys().card)
+        mine = list_of([three.queues["south"].find(run)])
+        north._behind.clear()
+        north._accept(south, f"{south}/{north._number}/list", mine)
+        north.tick()
+        assert "south" not in north.behind(run)
+
+
+def test_a_member_of_another_run_is_not_heard_of_this_one(three: Three) -> None:
+    """West was left out, and says that it is behind."""
+    entry = three.proposed(without=["west"])
+    entry.state_folder.mkdir()
+    (entry.state_folder / "result.json").write_text("{}")
+    with closing(Lobby(three.sites["north"], three.queues["north"])) as lobby:
+        said = {entry.run: {"signed": ["north"], "refused": {}, "at": "begun"}}
+        data = json.dumps({"format": "tacit-lobby-1", "runs": said}).encode()
+        for name, heard in (("west", frozenset()), ("south", frozenset({"south"}))):
+            number = _number(three.sites[name].load_keys().card)
+            lobby._accept(number, f"{number}/{lobby._number}/list", data)
+            lobby.tick()
+            assert lobby.behind(entry.run) == heard

@@ -96,6 +96,16 @@ def test_it_shows_runs_budgets_and_members_and_no_record(page: Page, three: Thre
     assert "problem" in json.loads(answer(page, "/status.json")[1])
 
 
+def test_why_a_run_failed_is_not_for_every_user_of_the_machine(page: Page, three: Three) -> None:
+    entry = three.proposed("Another")
+    (entry.folder / "failure.json").write_text('{"told": "the table has 387 records"}')
+    page._made = -1.0
+    text = answer(page, "/status.json")[1]
+    (failed,) = [each for each in json.loads(text)["runs"] if each["state"] == "failed"]
+    assert failed["failure"] == "failed: tacit site list says why"
+    assert b"387" not in text
+
+
 def test_a_port_in_use_is_said(page: Page, three: Three) -> None:
     with pytest.raises(ConfigError, match="choose another --page"):
         Page(three.sites["north"], page.port)

@@ -7,12 +7,19 @@ from dataclasses import replace
 
 import pytest
 
+from tacit.deploy.agreement.manifest import Manifest
+from tacit.deploy.identity.keys import Card
 from tacit.deploy.standing import queue as queues
 from tacit.deploy.standing.approval import check_undecided, refuse
 from tacit.deploy.standing.entries import Decision, State, now, refusal, refused_by
 from tacit.deploy.standing.queue import Queue
 from tacit.errors import ConfigError
 from tests.unit.deploy.standing.conftest import Three
+
+
+def cards(three: Three, *names: str) -> dict[str, Card]:
+    """Cards of some of the three."""
+    return {name: three.sites[name].load_keys().card for name in names}
 
 
 def test_a_run_goes_from_proposed_to_ready_as_all_approve(three: Three) -> None:
@@ -64,7 +71,9 @@ def test_only_members_who_count_propose(three: Three) -> None:
     entry = three.proposed()
     queue = three.queues["south"]
     unsigned = entry.manifest.model_copy(update={"signatures": {}})
-    for manifest, trusted in ((unsigned, None), (entry.manifest, frozenset({"west"}))):
+    west = cards(three, "west")
+    swapped = {"north": west["west"]}  # the name is north's, and the card is not
+    for manifest, trusted in ((unsigned, None), (entry.manifest, west), (entry.manifest, swapped)):
         with pytest.raises(ConfigError, match="nobody has signed this manifest"):
             queue.take(manifest, trusted=trusted)
     forged = {"signatures": {"north": entry.manifest.signatures["north"][::-1]}}
@@ -100,12 +109,38 @@ def test_proposals_of_others_cannot_fill_the_queue(
     three: Three, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queues, "MOST_UNDECIDED", 1)
-    queue, north = three.queues["south"], frozenset({"north"})
+    queue, north = three.queues["south"], cards(three, "north")
     first, second = three.proposed("One"), three.proposed("Two")
     queue.take(first.manifest, trusted=north)
     with pytest.raises(ConfigError, match="1 runs wait to be approved"):
         queue.take(second.manifest, trusted=north)
     assert queue.take(second.manifest).state is State.PROPOSED  # by hand its owner may
+
+
+def test_one_member_cannot_take_the_room_of_the_others(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queues, "MOST_OF_ONE", 1)
+    queue, both = three.queues["south"], cards(three, "north", "west")
+    first, second = three.proposed("One"), three.proposed("Two")
+    queue.take(first.manifest, trusted=both)
+    with pytest.raises(ConfigError, match="1 runs that north signed wait"):
+        queue.take(second.manifest, trusted=both)
+    west = three.queues["west"]
+    other = west.offer(three.offered("Three").manifest)
+    assert queue.take(three.approved("west", other).manifest, trusted=both)
+
+
+def test_the_study_of_whoever_does_not_count_is_not_read(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading one takes longer than all the rest, and a study names parts to be imported."""
+    manifest = three.proposed().manifest
+    queue, read = three.queues["south"], list[Manifest]()
+    monkeypatch.setattr(queues.Studied, "of", read.append)
+    with pytest.raises(ConfigError, match="nobody has signed this manifest"):
+        queue.take(manifest, trusted=cards(three, "west"))
+    assert read == []
 
 
 def test_a_refusal_counts_only_with_its_members_signature(three: Three) -> None:

@@ -1,0 +1,149 @@
+"""Which run an agent takes part in next, and when it tries one again."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tacit.deploy.member.process import neighbours
+from tacit.deploy.standing.entries import Entry, State
+from tacit.deploy.standing.lobby import Lobby
+from tacit.deploy.standing.members import strangers
+from tacit.deploy.standing.site import Site
+from tacit.errors import ConfigError
+
+_MEET_SECONDS = 5.0
+"""How long the others can be met after a run was set aside."""
+
+_FAILED_SECONDS, _SERVED_SECONDS = 10.0, 60.0
+"""Until a run that stopped is resumed, and one that has ended is served once more; then longer."""
+
+_LONGEST_SECONDS = 600.0
+_MOST_DOUBLINGS = 4
+
+
+@dataclass
+class Tried:
+    """What became of the attempts at a run.
+
+    Attributes:
+        failures: how often it stopped by itself.
+        set_aside: how often the others were not there.
+        served: how often it was served after its end.
+        again: when it may be tried again, as `time.monotonic` has it.
+    """
+
+    failures: int = 0
+    set_aside: int = 0
+    served: int = 0
+    again: float = 0.0
+
+
+class Chooser:
+    """Chooses a run. All agents have one order, so no two wait in different runs for long.
+
+    Args:
+        site: the site.
+        failed: function that is told why a run cannot begin.
+    """
+
+    def __init__(self, site: Site, failed: Callable[[Entry, str], None]) -> None:
+        self._site, self._failed = site, failed
+        self._tried: dict[str, Tried] = {}
+        self._around: dict[str, frozenset[str]] = {}
+        self._meet_until = 0.0
+
+    def next(self, entries: Sequence[Entry], lobby: Lobby | None = None) -> Entry | None:
+        """The run to take part in, if there is one.
+
+        First one that has ended here and that a neighbour is still at, for what is kept here; then
+        one that has begun; then by id.
+
+        Args:
+            entries: all runs.
+            lobby: where the others are met.
+        """
+        if lobby is not None:
+            for each in entries:
+                behind = lobby.behind(each.run)
+                if behind and self._serves(each) and behind & self.neighbours(each):
+                    return each
+        ready = [each for each in entries if self._ready(each, lobby)]
+        return min(ready, key=lambda each: (not self._begun(each), each.run), default=None)
+
+    def neighbours(self, entry: Entry) -> frozenset[str]:
+        """Names of the members with which this one exchanges messages in a run."""
+        if entry.run not in self._around:
+            manifest = entry.manifest
+            number = manifest.number(self._site.load_keys().card.name)
+            names = [manifest.members[each].name for each in neighbours(manifest, number)]
+            self._around[entry.run] = frozenset(names)
+        return self._around[entry.run]
+
+    def of(self, entry: Entry) -> Tried:
+        """What became of the attempts at a run."""
+        return self._tried.setdefault(entry.run, Tried())
+
+    def ended(self, entry: Entry) -> None:
+        """Note that a run has ended well."""
+        self._tried.pop(entry.run, None)
+
+    def set_aside(self, entry: Entry) -> None:
+        """Note that the others were not there: they are waited for longer the next time."""
+        tried = self.of(entry)
+        tried.set_aside = min(tried.set_aside + 1, _MOST_DOUBLINGS)
+
+    def meet(self) -> None:
+        """Note that a run was stopped, to meet the others for a moment."""
+        self._meet_until = time.monotonic() + _MEET_SECONDS
+
+    def stopped(self, entry: Entry) -> float:
+        """Note that a run stopped by itself; after how many seconds it is resumed."""
+        tried = self.of(entry)
+        pause = min(_FAILED_SECONDS * 2**tried.failures, _LONGEST_SECONDS)
+        tried.failures += 1
+        tried.again = time.monotonic() + pause
+        return pause
+
+    def served(self, entry: Entry, *, well: bool) -> None:
+        """Note that a run was served after its end; nobody can ask for that all the time.
+
+        Args:
+            entry: the run.
+            well: whether that could be done; if not, as after an upgrade, it is not tried again.
+        """
+        tried = self.of(entry)
+        pause = min(_SERVED_SECONDS * 2**tried.served, _LONGEST_SECONDS)
+        tried.served += 1
+        tried.again = time.monotonic() + pause if well else math.inf
+
+    def _serves(self, entry: Entry) -> bool:
+        approved = entry.decision is not None and entry.decision.approved
+        due = time.monotonic() >= self.of(entry).again
+        return entry.state is State.FINISHED and approved and due
+
+    def _ready(self, entry: Entry, lobby: Lobby | None) -> bool:
+        if entry.state is State.BEGUN:
+            # a neighbour that has ended serves it for a moment only
+            now = lobby is not None and bool(lobby.served(entry.run) & self.neighbours(entry))
+            return now or self._due(entry)
+        waits = entry.state is not State.READY or entry.refusals or not self._due(entry)
+        return not waits and self._may_begin(entry)
+
+    def _due(self, entry: Entry) -> bool:
+        return time.monotonic() >= max(self.of(entry).again, self._meet_until)
+
+    def _may_begin(self, entry: Entry) -> bool:
+        """Whether the neighbours know that all have signed, and all members are still trusted."""
+        if not self.neighbours(entry) <= entry.informed | entry.met:
+            return False
+        try:
+            return not strangers(self._site, entry.manifest)
+        except ConfigError as error:  # a card was replaced since
+            self._failed(entry, str(error))
+            return False
+
+    def _begun(self, entry: Entry) -> bool:
+        return entry.state is State.BEGUN and self.neighbours(entry) <= entry.met

@@ -1,0 +1,77 @@
+"""What agents tell each other of the runs that they are both in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+
+from tacit.deploy.standing.entries import Entry, State
+
+_FORMAT = "tacit-lobby-1"
+_RUN = re.compile(r"[0-9a-f]{64}")
+_MOST_RUNS = 200
+"""Runs in a list, at most; those that are over are not in it."""
+
+_OLD = timedelta(days=30)
+"""After which others are no longer told of a run that was refused or has failed."""
+
+BEGUN, ENDED = "begun", "ended"
+_AT = {State.BEGUN: BEGUN, State.FINISHED: ENDED}
+
+
+@dataclass(frozen=True)
+class About:
+    """What a member says of a run.
+
+    Attributes:
+        signed: members whose signature it has.
+        refused: signed refusals that it knows of, by name.
+        at: where it is: `BEGUN`, `ENDED`, which it says only of a run that it is about to serve
+            again, or nothing.
+    """
+
+    signed: frozenset[str]
+    refused: dict[str, str]
+    at: str
+
+
+def shown(entry: Entry) -> bool:
+    """Whether others are told of a run: not if it is over, or came to nothing long ago."""
+    if entry.state in (State.REFUSED, State.FAILED):
+        return entry.decision is not None and entry.decision.age() < _OLD
+    return entry.state is not State.FINISHED
+
+
+def list_of(entries: Iterable[Entry]) -> bytes:
+    """What a member is told of its runs."""
+    runs = {
+        each.run: {
+            "signed": list(each.signed),
+            "refused": each.refusals,
+            "at": _AT.get(each.state, ""),
+        }
+        for each in entries
+    }
+    return json.dumps({"format": _FORMAT, "runs": runs}, sort_keys=True).encode()
+
+
+def read_list(data: bytes) -> dict[str, About]:
+    """The runs in another agent's list; none if it is not one."""
+    try:
+        found = json.loads(data)
+        runs = found["runs"] if found["format"] == _FORMAT else {}
+        return {
+            str(run): About(
+                frozenset(str(name) for name in about["signed"]),
+                {str(name): str(text) for name, text in about["refused"].items()},
+                str(about["at"]),
+            )
+            for run, about in islice(runs.items(), _MOST_RUNS)
+            if _RUN.fullmatch(run)
+        }
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
