@@ -22,7 +22,7 @@ from tacit.cli.console import (
     table,
 )
 from tacit.errors import ConfigError
-from tacit.problem.simulator import LossBox
+from tacit.problem.boxes import BlackBox
 from tacit.report.canvas import without_figures
 from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
@@ -205,7 +205,7 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
             "results are those of the last state before. If parameters are really that large, "
             "raise divergence in [run]."
         )
-    elif isinstance(getattr(outcome.assembled.problem, "objectives", None), LossBox):
+    elif isinstance(getattr(outcome.assembled.problem, "objectives", None), BlackBox):
         named = zip(result.parameter_names, result.solution, strict=True)
         say(f"Answer: {', '.join(f'{name} = {value:.6g}' for name, value in named)}.")
     if result.answer is not None:

@@ -159,9 +159,7 @@ class Evaluation:
         if self.command is not None:
             program = self._program()  # refused here, not in a run
             for agent in range(len(own)):
-                folder = program.folder(agent)
-                if folder is not None and not folder.is_dir():
-                    raise ProblemError(f"cwd: there is no folder {folder} for agent {agent}")
+                program.check_folder(agent)
             return Crew(lambda: self._program(program.command), self.workers or 1)
         if self.workers is None:
             return None

@@ -98,6 +98,10 @@ class Host:
         of = "a program" if self.evaluation.command is not None else name
         return f"<Host of {of} for {len(self._own)} agents>"
 
+    def evaluated(self, how: Evaluation) -> Host:
+        """The same calls, made in another way."""
+        return Host(self._function, self._own, self._counts, self._batched, self._width, how)
+
     def own(self, agent: int) -> Any:
         """Second argument of the function for an agent."""
         return self._own[agent]

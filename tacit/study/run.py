@@ -21,12 +21,14 @@ from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
+from tacit.problem.boxes import CostBox
 from tacit.problem.problem import Problem
 from tacit.problem.reference import GapKind, Reference
 from tacit.problem.scores import base_scores, scores
 from tacit.problem.simulator import LossBox
 from tacit.problem.task import Task
-from tacit.study.build import build_method, build_problem, check_privacy
+from tacit.study.build import build_method, build_problem, called, check_privacy
+from tacit.study.costs import build_costs
 from tacit.study.networks import build_network
 from tacit.study.parts import installed
 from tacit.study.read import Source
@@ -122,8 +124,20 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
             network=build_network(source, names),
             method=build_method(source, names),
         )
+    if source.costs:
+        problem = build_costs(source)
+        names = problem.names
+        _check_values(source, problem)
+        return Assembled(
+            source=source,
+            problem=problem,
+            network=build_network(source, names),
+            method=build_method(source, names),
+            held_out=None,
+            notes=(),
+        )
     sites, prepared, held = divide(source)
-    problem = build_problem(source, sites, len(prepared.levels))
+    problem = called(source, build_problem(source, sites, len(prepared.levels)))
     _check_values(source, problem)
     return Assembled(
         source=source,
@@ -139,9 +153,11 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
 
 def _check_values(source: Source, problem: Task) -> None:
     """Refuse options that need a written-out loss, where only its values are available."""
-    if not isinstance(problem.objectives, LossBox):
+    if not isinstance(problem.objectives, LossBox | CostBox):
         return
-    name = type(problem.objectives.loss).__name__
+    name = "of a simulator"
+    if isinstance(problem.objectives, LossBox):
+        name = type(problem.objectives.loss).__name__
     if source.study.run.compare:
         with source.section("run", "compare"):
             raise ConfigError(

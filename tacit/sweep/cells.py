@@ -175,7 +175,7 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
             stands_for |= {"method"}
         found.append(replace(made, covered=stands_for))
     data = source.study.data
-    files = {"data": data.path, "labels": data.labels}
+    files = {} if data is None else {"data": data.path, "labels": data.labels}
     return Plan(
         source,
         grid,

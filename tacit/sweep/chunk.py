@@ -150,7 +150,8 @@ def _cell(study: str, data: str | None, labels: str | None) -> Ready:
     """A cell, built once for all its chunks; cells share records and pooled fit where they can."""
     document = json.loads(study)
     places = {"path": data, "labels": labels}
-    document["data"] |= {key: place for key, place in places.items() if place is not None}
+    if data is not None:
+        document["data"] |= {key: place for key, place in places.items() if place is not None}
     source = check_document(document, name="the study of a cell", folder=Path())
     like = _last[0] if _last else None
     assembled = assemble(source, like=None if like is None else like.assembled)

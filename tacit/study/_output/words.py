@@ -69,6 +69,8 @@ def fitted(source: Source, problem: Task) -> str:
         return f"fitted {study.model.formula} ({in_words(study.model.family)})"
     if source.statistics or not isinstance(problem, Problem):
         return "described their records"
+    if source.costs:
+        return f"minimised the sum of their costs ({problem.dimension} parameters)"
     return (
         f"fitted a model of {study.data.target.column!r} ({study.problem.loss.kind} loss, "
         f"{problem.dimension} parameters)"

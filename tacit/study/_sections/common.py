@@ -15,6 +15,7 @@ from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.losses import LOSSES
 from tacit.problem.regularisers import REGULARISERS
 from tacit.study._grammar.section import Flag, Number, PerSite, Section, Short, Whole
+from tacit.study._sections.calls import RecordCalls
 from tacit.study._sections.kinds import kinds
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ class ProblemSection(Section):
     parameter_names: tuple[str, ...] | None = Field(
         None,
         description="names of the parameters of a simulator [default: numbers, or the columns]",
+    )
+    simulator: RecordCalls | None = Field(
+        None, description="how a loss that only gives values is evaluated on this machine"
     )
 
 
