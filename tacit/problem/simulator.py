@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import abc
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
 import equinox as eqx
 import numpy as np
 
-from tacit.problem.boxes import RecordBox
+from tacit.errors import OracleError
+from tacit.problem.boxes import CostBox, RecordBox
 from tacit.problem.host import Host
 from tacit.problem.losses import AbstractLoss, Where
 
@@ -99,6 +101,22 @@ def tried(box: LossBox, x: np.ndarray) -> str:
         f"it raises at the start for {len(errors)} of the {len(rows)} records that were tried; "
         f"between sites they count 0, and nobody is told. The first: {first}"
     )
+
+
+def tried_cost(box: CostBox, x: np.ndarray) -> str:
+    """Why a cost has no value at a point: private, only for its owner; empty if it has one.
+
+    Args:
+        box: one agent's cost.
+        x: point, shape `(p,)`.
+    """
+    host = box.host.evaluated(replace(box.host.evaluation, on_failure="stop", cache=None))
+    host.evaluate(np.asarray(x), np.asarray(box.agent))
+    try:
+        host.raise_pending()
+    except OracleError as error:
+        return f"{error}. Between sites its answer is then 0 in that round, and nobody is told"
+    return ""
 
 
 def boxed(

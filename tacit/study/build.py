@@ -130,7 +130,7 @@ def build_declared(
         assumptions: what must be public for a guarantee to hold, in sentences.
     """
     if source.costs:
-        return replace(declared_costs(source), assumptions=assumptions)
+        return replace(declared_costs(source, names, counts), assumptions=assumptions)
     rows, column = np.zeros((1, len(features))), np.zeros(1)
     nobody = [np.arange(1)] * len(names)
     sites = Sites(

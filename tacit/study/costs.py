@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tacit.study._sections.common import plain
 from tacit.study._sections.simulator import OwnerFile, OwnerSection, SimulatorSection
 from tacit.study.functions import function
 from tacit.study.read import Source, place
+from tacit.study.section_text import value_text
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,28 @@ def build_costs(source: Source) -> Problem:
         return _problem(source, _box(source, simulator, owners, np.arange(len(owners))))
 
 
-def declared_costs(source: Source) -> Problem:
-    """The same problem as known to everyone: nothing is started, imported or evaluated."""
+def declared_costs(source: Source, sites: tuple[str, ...], counts: Sequence[int] = ()) -> Problem:
+    """The same problem as known to everyone: nothing is started, imported or evaluated.
+
+    Args:
+        source: study file.
+        sites: names of the sites.
+        counts: declared numbers of records, 1 for every cost.
+
+    Raises:
+        ConfigError: other numbers, or another number of sites than the study names.
+    """
     chosen: Any = source.study.problem
     simulator: SimulatorSection = chosen.simulator
-    sites = _sites(source)
+    if len(sites) != len(_sites(source)) or any(count != 1 for count in counts):
+        with source.section("partition", "sites"):
+            raise ConfigError(
+                f"names {len(_sites(source))} owners of a cost, and the run has {len(sites)} with "
+                f"{[*counts]} records; each has one cost, which is declared as 1 record"
+            )
     how = _how(source, simulator, (Owned(_unasked),) * len(sites))
     host = Host(_unasked, tuple(range(len(sites))), None, batched=False, evaluation=how)
-    return _problem(source, _costs(host, np.arange(len(sites))))
+    return replace(_problem(source, _costs(host, np.arange(len(sites)))), names=tuple(sites))
 
 
 def own_cost(source: Source, agent: int, own: OwnCost) -> CostBox:
@@ -113,6 +129,26 @@ def read_owner(path: Path) -> OwnCost:
         ) from error
 
 
+def owner_text(source: Source, agent: int) -> str:
+    """The file of an owner that says what the study says of its site, as TOML.
+
+    Args:
+        source: study file.
+        agent: number of the site.
+    """
+    chosen: Any = source.study.problem
+    simulator: SimulatorSection = chosen.simulator
+    name = _sites(source)[agent]
+    given = simulator if simulator.sites is None else simulator.sites[name]
+    folder = source.folder.resolve() / (given.cwd or "").replace("{agent}", str(agent))
+    command = None if given.command is None else _command(given.command, source.folder)
+    values: dict[str, Any] = {"command": command, "function": given.function}
+    values |= {"cwd": str(folder), "env": given.env, "workers": simulator.workers}
+    return "".join(
+        f"{key} = {value_text(value)}\n" for key, value in values.items() if value is not None
+    )
+
+
 def _owners(source: Source, simulator: SimulatorSection) -> tuple[Owned, ...]:
     """What evaluates each site's cost."""
     sites = _sites(source)
@@ -135,13 +171,17 @@ def _owners(source: Source, simulator: SimulatorSection) -> tuple[Owned, ...]:
 
 def _owned(given: OwnerSection, folder: Path) -> Owned:
     if given.function is not None:
-        return Owned(function(given.function, folder))
+        return Owned(function(given.function, folder / (given.cwd or "")))
     assert given.command is not None
-    program, *arguments = given.command
+    command = _command(given.command, folder)
+    return Owned(None, command, str(folder.resolve() / (given.cwd or "")), given.env)
+
+
+def _command(command: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """A command whose program is found from a folder; a bare name as a shell finds it."""
+    program, *arguments = command
     beside = folder / program
-    # a bare name is found as a shell finds it
-    first = str(beside.resolve()) if "/" in program and beside.exists() else program
-    return Owned(None, (first, *arguments), str(folder.resolve() / (given.cwd or "")), given.env)
+    return (str(beside.resolve()) if "/" in program and beside.exists() else program, *arguments)
 
 
 def _box(

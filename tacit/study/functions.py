@@ -15,8 +15,8 @@ def function(name: str, folder: Path) -> Callable[..., Any]:
     """The function that a study names. This runs its module.
 
     Args:
-        name: `module:function`; the module is installed, or beside the study file.
-        folder: folder of the file that names it.
+        name: `module:function`; the module is installed, or in the folder.
+        folder: folder that has modules of the user's own.
 
     Raises:
         ConfigError: another form of name, a module that cannot be imported, or no such function.
@@ -25,7 +25,7 @@ def function(name: str, folder: Path) -> Callable[..., Any]:
     if not (colon and module and attribute.isidentifier()):
         raise ConfigError(
             f"{name!r} names no function; write module:function, such as 'plants:cost' for the "
-            "function cost of plants.py beside this file"
+            f"function cost of plants.py in {folder.resolve()}"
         )
     here = str(folder.resolve())
     if here not in sys.path:

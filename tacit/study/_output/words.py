@@ -211,7 +211,7 @@ def findings(outcome: Outcome) -> list[str]:
         found.append(capital(outcome.verdict.reason))
     if len(outcome.result.answers) > 1:
         found += _draws(outcome.result.answers)
-    if not counts_are_public(outcome):
+    if not (counts_are_public(outcome) or outcome.assembled.source.costs):
         found.append(f"The sites hold {int(np.sum(counts)):,} records{_each(counts)}.")
     if held is not None:
         metric = chosen_metric(outcome.scores[PRIVATE])

@@ -32,12 +32,13 @@ class OwnerSection(Section):
     function: str | None = Field(
         None,
         description="function of Python (x, agent) that returns the cost, as module:function; the "
-        "module is installed, or beside the file that names it",
+        "module is installed, or in cwd",
     )
     cwd: str | None = Field(
         None,
-        description="folder that the program is started in, relative to the file that names it; "
-        "{agent} in it stands for the number of the site [default: where that file is]",
+        description="folder that the program is started in, or that has the function's module, "
+        "relative to the file that names it; {agent} in it stands for the number of the site "
+        "[default: where that file is]",
     )
     env: dict[str, str] | None = Field(
         None, description="variables of the program's environment besides those of this process"
@@ -54,10 +55,9 @@ class OwnerSection(Section):
             raise PydanticCustomError(
                 "simulator", "names a command and a function; leave one of them out"
             )
-        if self.command is None and (self.cwd is not None or self.env is not None):
+        if self.command is None and self.env is not None:
             raise PydanticCustomError(
-                "simulator",
-                "has cwd or env, which are for a program; add command = [...], or leave them out",
+                "simulator", "has env, which is for a program; add command = [...], or leave it out"
             )
         return self
 
@@ -77,7 +77,7 @@ class OwnerFile(OwnerSection):
         if not self.named:
             raise PydanticCustomError(
                 "simulator",
-                "names nothing to evaluate; give command = [...] or function = \"module:name\"",
+                'names nothing to evaluate; give command = [...] or function = "module:name"',
             )
         return self
 
