@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, TacitError
 from tacit.problem.boxes import CostBox
 from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.evaluation import Evaluation
@@ -88,8 +88,14 @@ def own_cost(source: Source, agent: int, own: OwnCost) -> CostBox:
     Raises:
         ConfigError: what cannot be evaluated.
     """
+    try:
+        return _own_cost(source, agent, own.path.parent, own.given)
+    except TacitError as error:
+        raise ConfigError(f"{own.path}: {error}") from error
+
+
+def _own_cost(source: Source, agent: int, folder: Path, given: OwnerFile) -> CostBox:
     chosen: Any = source.study.problem
-    folder, given = own.path.parent, own.given
     one = replace(_owned(given, folder), cwd=None)
     if given.command is not None:  # of no other site is there a folder here
         one = replace(one, cwd=str(folder / (given.cwd or "")).replace("{agent}", str(agent)))

@@ -20,7 +20,7 @@ from tacit.study._sections.data import DataSection, Partition, TargetSection
 from tacit.study._sections.kinds import chosen, widened
 from tacit.study._sections.nested import nesting
 from tacit.study._sections.network import Network, PeerSection
-from tacit.study._sections.simulator import CostsRun, CostsSection, OwnersSection
+from tacit.study._sections.simulator import CostsRun, CostsSection, NoRecords, OwnersSection
 from tacit.study._sections.statistics import (
     ModelSection,
     RecordsSection,
@@ -122,7 +122,7 @@ class RegressionStudy(StatisticsStudy):
 class CostsStudy(Study):
     """A study in which each site owns one whole cost, and nobody has records."""
 
-    data: None = Field(None, description="no records: each site has a cost of its own")
+    data: NoRecords = Field(None, description="no records: each site has a cost of its own")
     partition: OwnersSection = Field(description="who owns which cost")
     problem: CostsSection = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         description="what the sites minimise together"

@@ -32,7 +32,8 @@ class Count:
         repeated: columns whose names say who a record is about, and of which several records have
             one value, where the study protects single records.
         unfit: number of records that do not fit the study, and what is wrong with the first; empty
-            if all fit.
+            if all fit. Of a whole cost, why it cannot be evaluated.
+        cost: whether the owner has a whole cost in place of records.
     """
 
     declare: int
@@ -42,6 +43,7 @@ class Count:
     moved: Mapping[str, int]
     unfit: str
     repeated: tuple[str, ...] = ()
+    cost: bool = False
 
 
 def count(source: Source, data: Path) -> Count:
@@ -61,7 +63,7 @@ def count(source: Source, data: Path) -> Count:
             own_cost(source, 0, read_owner(data))
         except TacitError as error:
             unfit = str(error)
-        return Count(1, exact=True, records=1, dropped=0, moved={}, unfit=unfit)
+        return Count(1, exact=True, records=1, dropped=0, moved={}, unfit=unfit, cost=True)
     total, of = read_records(source, data)
     records = len(total.rows)
     exact = counts_are_public(source, _names(source))

@@ -266,9 +266,9 @@ def with_agents(source: Source, agents: int) -> Source:
     """
     partition = source.study.partition
     if source.costs and not isinstance(partition.sites, int):
-        if len(partition.sites) != agents:
+        if len(partition.names) != agents:
             raise ConfigError(
-                f"the study names {len(partition.sites)} sites, not {agents}: leave --agents out, "
+                f"the study names {len(partition.names)} sites, not {agents}: leave --agents out, "
                 "or give their number as sites in [partition]"
             )
         return source

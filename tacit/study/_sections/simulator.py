@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tacit.problem.constraint import CONSTRAINTS
@@ -136,6 +136,20 @@ class CostsSection(Section):
         validate_default=True,
         description="public convex set that contains the parameters",
     )
+
+
+def _no_records(value: Any) -> Any:
+    if value is not None:
+        raise PydanticCustomError(
+            "data",
+            "is for records, and there are no records where each site has a simulator of its whole "
+            "cost; leave [data] out, or give a loss of one record in [problem]",
+        )
+    return value
+
+
+NoRecords = Annotated[None, BeforeValidator(_no_records)]
+"""The section [data] of a study in which nobody has records."""
 
 
 class OwnersSection(Section):
