@@ -77,9 +77,11 @@ class Separate(Evaluation):
         if self.cache is None:
             return None
         # each owner's code stands beside its number
-        return Evaluations(
-            Path(self.cache), _OWN, tuple(starmap(self._code, enumerate(self.owners)))
-        )
+        return Evaluations(Path(self.cache), _OWN, self.code())
+
+    def code(self) -> tuple[bytes, ...]:
+        """A digest of each owner's code and of what it is started with."""
+        return tuple(starmap(self._code, enumerate(self.owners)))
 
     def _worker(self, function: Callable[..., Any] | None, own: Sequence[Any]) -> _Each:
         programs = {

@@ -30,6 +30,7 @@ from tacit.problem.task import Task
 from tacit.study.build import build_method, build_problem, called, check_privacy
 from tacit.study.costs import build_costs
 from tacit.study.networks import build_network
+from tacit.study.own_code import metrics
 from tacit.study.parts import installed
 from tacit.study.read import Source
 from tacit.study.tables import HeldOut, divide, held_out_by
@@ -201,7 +202,7 @@ def execute(
     if settings.compare and isinstance(problem, Problem):
         with source.section("run", "compare"):
             reference = problem.reference()
-    privacy = source.study.privacy
+    measured, privacy = metrics(source), source.study.privacy
     require = None if privacy is None else privacy.require
     # a ledger's secret makes the noise: another start repeats the run, and is not charged
     kept = privacy is not None and privacy.ledger is not None
@@ -226,6 +227,7 @@ def execute(
             dataset="" if privacy is None else privacy.dataset or "",
             owner=None if privacy is None else privacy.owner,
             progress=progress,
+            metrics=measured,
         )
     parts = installed(assembled.source.foreign)
     stationary = reference is not None and reference.gap_kind is GapKind.NONE

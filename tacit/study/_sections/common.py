@@ -223,6 +223,12 @@ class RunSection(Section):
         description="largest movement of a parameter before the run counts as diverged, positive, "
         "in units of the largest coordinate of the start (at least 1)",
     )
+    metrics: dict[str, str] = Field(
+        {},
+        description="what else is measured along the run, by name (simulation only): a function of "
+        "all sites' answers as module:function, beside the study or installed, or the name of one "
+        "that a package declares",
+    )
     exact: Flag = Field(
         False,
         description="whether to compute site by site: slow, but bit-identical to a deployment",
