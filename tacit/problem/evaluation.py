@@ -112,6 +112,11 @@ class Evaluation:
         tries = f" in one of {self.tries} tries" if self.tries > 1 else ""
         return tries + ("" if self.timeout is None else f" within {self.timeout:g} seconds")
 
+    @property
+    def different(self) -> tuple[int, ...]:
+        """The agents whose costs have code of their own; none where one function serves all."""
+        return ()
+
     def unseen(self, private: str) -> str:
         """What a guarantee assumes of all that an evaluation shows besides its value.
 

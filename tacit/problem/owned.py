@@ -63,6 +63,12 @@ class Separate(Evaluation):
 
     owners: tuple[Owned, ...] = ()
 
+    @property
+    def different(self) -> tuple[int, ...]:
+        """Every agent, unless all have the same function or program."""
+        alike = all(each == self.owners[0] for each in self.owners)
+        return () if alike else tuple(range(len(self.owners)))
+
     def crew(self, function: Callable[..., Any] | None, own: Sequence[Any]) -> Crew | None:
         """Workers, each of which can evaluate every owner's cost."""
         if all(each.command is None for each in self.owners):

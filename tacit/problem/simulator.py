@@ -14,6 +14,7 @@ from tacit.errors import OracleError
 from tacit.problem.boxes import CostBox, RecordBox
 from tacit.problem.host import Host
 from tacit.problem.losses import AbstractLoss, Where
+from tacit.problem.repeated import difference
 
 
 class AbstractBlackBox(AbstractLoss):
@@ -111,12 +112,16 @@ def tried_cost(box: CostBox, x: np.ndarray) -> str:
         x: point, shape `(p,)`.
     """
     host = box.host.evaluated(replace(box.host.evaluation, on_failure="stop", cache=None))
-    host.evaluate(np.asarray(x), np.asarray(box.agent))
+    agent = int(np.asarray(box.agent))
+    values = host.twice(np.asarray(x), (agent,))
     try:
         host.raise_pending()
     except OracleError as error:
         return f"{error}. Between sites its answer is then 0 in that round, and nobody is told"
-    return ""
+    told = difference(*values[agent])
+    if not told or host.evaluation.stochastic:
+        return ""
+    return f"it {told} at the start, and the study says that no chance is in it: stochastic = true"
 
 
 def boxed(
