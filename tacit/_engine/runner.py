@@ -43,6 +43,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
 from tacit.problem.boxes import skips
 from tacit.problem.problem import Problem
+from tacit.problem.repeated import check_repeats
 from tacit.problem.task import Task
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ def run(
     Raises:
         ConfigError: an argument out of range, or a metric that fails.
         NetworkError: a network that does not fit the problem or the method.
-        ProblemError: a problem that the method's assumptions exclude.
+        ProblemError: a problem that the method's assumptions exclude, or a black box that answers
+            differently twice and is not declared stochastic.
         PrivacyError: a budget that cannot be met, or a guarantee weaker than required.
         BudgetExceeded: the ledger has too little left for some owner to pay for the run.
         OracleError: a black box raised an exception or returned something that is not a finite
@@ -225,6 +227,8 @@ def run(
         own += f" {fingerprint(functions, keep)}" if functions or keep else ""
         if path is not None:
             check_checkpoint(path, own)
+        if isinstance(problem, Problem):
+            check_repeats(problem.objectives, problem.start())
         charge = None
         if ledger is not None:
             # code that a user wrote or edited cannot be compared: every start is a run of its own

@@ -21,6 +21,10 @@ def check(study: Path, data: Path, *, json: bool) -> int:
             emit({"format": "tacit-check-1", **vars(found)})
             return code
         say(f"Declare {found.declare:,}: `tacit manifest new ... --agent CARD={found.declare}`.")
+        if found.cost:
+            say("Each site has one cost, which counts as one record.")
+            say(f"{found.unfit}" if found.unfit else "The simulator can be started.")
+            return code
         if found.exact:
             say("This is the number of complete records. It has to be exact, and it is public.")
         else:

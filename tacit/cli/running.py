@@ -22,12 +22,13 @@ from tacit.cli.console import (
     table,
 )
 from tacit.errors import ConfigError
-from tacit.problem.simulator import LossBox
+from tacit.problem.boxes import BlackBox
+from tacit.problem.scores import SCORES
 from tacit.report.canvas import without_figures
 from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
 from tacit.study._output.files import PUBLIC_REPORT, keep_secret, seed_is_declared
-from tacit.study._output.words import METRICS, findings, protection, summary
+from tacit.study._output.words import findings, protection, summary
 from tacit.study.model import StatisticsStudy
 from tacit.study.read import Source, read_study
 
@@ -205,7 +206,7 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
             "results are those of the last state before. If parameters are really that large, "
             "raise divergence in [run]."
         )
-    elif isinstance(getattr(outcome.assembled.problem, "objectives", None), LossBox):
+    elif isinstance(getattr(outcome.assembled.problem, "objectives", None), BlackBox):
         named = zip(result.parameter_names, result.solution, strict=True)
         say(f"Answer: {', '.join(f'{name} = {value:.6g}' for name, value in named)}.")
     if result.answer is not None:
@@ -240,8 +241,8 @@ def _scores(scores: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[
     """Headings and rows of the scores on records held out, if there are any."""
     if not scores:
         return None
-    names = [name for name in METRICS if name in next(iter(scores.values()))]
+    names = [name for name in SCORES if name in next(iter(scores.values()))]
     return (
-        ["Held out (simulation only)", *(METRICS[name] for name in names)],
+        ["Held out (simulation only)", *(SCORES[name] for name in names)],
         [[fit, *(f"{found[name]:.4f}" for name in names)] for fit, found in scores.items()],
     )

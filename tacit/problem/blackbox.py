@@ -72,7 +72,8 @@ def black_box(
         progress: function of the numbers of points evaluated and asked for so far, called after
             every evaluation; `True` prints them to standard error.
         stochastic: whether the function is random: its values at one point may then differ, and
-            its random numbers must not depend on others' data.
+            its random numbers must not depend on others' data. Without it, `tacit.run` evaluates
+            the start twice, and refuses two values.
         parameter_names: names of the parameters, as placeholders of `command`.
 
     Raises:

@@ -112,6 +112,11 @@ class Evaluation:
         tries = f" in one of {self.tries} tries" if self.tries > 1 else ""
         return tries + ("" if self.timeout is None else f" within {self.timeout:g} seconds")
 
+    @property
+    def different(self) -> tuple[int, ...]:
+        """The agents whose costs have code of their own; none where one function serves all."""
+        return ()
+
     def unseen(self, private: str) -> str:
         """What a guarantee assumes of all that an evaluation shows besides its value.
 
@@ -159,9 +164,7 @@ class Evaluation:
         if self.command is not None:
             program = self._program()  # refused here, not in a run
             for agent in range(len(own)):
-                folder = program.folder(agent)
-                if folder is not None and not folder.is_dir():
-                    raise ProblemError(f"cwd: there is no folder {folder} for agent {agent}")
+                program.check_folder(agent)
             return Crew(lambda: self._program(program.command), self.workers or 1)
         if self.workers is None:
             return None

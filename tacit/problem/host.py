@@ -98,6 +98,10 @@ class Host:
         of = "a program" if self.evaluation.command is not None else name
         return f"<Host of {of} for {len(self._own)} agents>"
 
+    def evaluated(self, how: Evaluation) -> Host:
+        """The same calls, made in another way."""
+        return Host(self._function, self._own, self._counts, self._batched, self._width, how)
+
     def own(self, agent: int) -> Any:
         """Second argument of the function for an agent."""
         return self._own[agent]
@@ -156,6 +160,27 @@ class Host:
         with self._lock:
             self._fill(values, x, owners, self._groups(batch, np.shape(agents)), fresh)
         return values.reshape(*batch, self._width)
+
+    def twice(
+        self, point: Float[np.ndarray, " p"], agents: Sequence[int]
+    ) -> dict[int, tuple[Any, Any]]:
+        """The values of two evaluations at one point, by agent; none where one of them failed.
+
+        They are not counted, and stored evaluations are neither used nor made.
+
+        Args:
+            point: shape `(p,)`.
+            agents: who is asked.
+        """
+        rows, at = np.zeros(1, dtype=int), np.asarray(point, dtype=np.float64)[None]
+        found: dict[int, list[Any]] = {agent: [] for agent in agents}
+        with self._lock:
+            self._given_up = set()
+            jobs = [_Job(agent, 2 * agent + k, rows, at) for agent in agents for k in (0, 1)]
+            for job, outcome in self._outcomes(jobs):
+                if outcome.values is not None:
+                    found[job.agent].append(outcome.values[0])
+        return {agent: (each[0], each[1]) for agent, each in found.items() if len(each) == 2}
 
     def _fill(
         self,

@@ -140,6 +140,16 @@ class Program:
         """The folder that the program is started in for an agent, if there is one of its own."""
         return None if self._folder is None else Path(self._folder.replace("{agent}", str(agent)))
 
+    def check_folder(self, agent: int) -> None:
+        """Refuse a folder that is not there.
+
+        Raises:
+            ProblemError: such a folder.
+        """
+        folder = self.folder(agent)
+        if folder is not None and not folder.is_dir():
+            raise ProblemError(f"cwd: there is no folder {folder} for agent {agent}")
+
     def stop(self) -> None:
         """End the program, if it runs, from any thread."""
         process = self._running

@@ -26,6 +26,17 @@ from tacit.problem.losses import (
 )
 from tacit.ranges import Listed, Range, Real
 
+SCORES = {
+    "auc": "AUC",
+    "accuracy": "accuracy",
+    "r2": "R²",
+    "rmse": "root mean squared error",
+    "error": "error rate",
+    "coverage": "coverage",
+    "loss": "mean loss",
+}
+"""Scores by name, in order of preference for the headline."""
+
 
 @checked(ConfigError)
 def scores(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import abc
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
 import equinox as eqx
 import numpy as np
 
-from tacit.problem.boxes import RecordBox
+from tacit.errors import OracleError
+from tacit.problem.boxes import CostBox, RecordBox
 from tacit.problem.host import Host
 from tacit.problem.losses import AbstractLoss, Where
+from tacit.problem.repeated import difference
 
 
 class AbstractBlackBox(AbstractLoss):
@@ -60,10 +63,13 @@ class LossBox(RecordBox):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the code must keep to."""
+        how = self.host.evaluation
+        limited = how.timeout is not None or how.tries > 1
         return (
             f"the loss {type(self.loss).__name__}, with code that is not tacit's, is deterministic "
             "and computes the loss of each record from that record and public values only, in a "
             "time that tells nothing of it",
+            *((how.unseen("records"),) if limited else ()),
         )
 
 
@@ -96,6 +102,26 @@ def tried(box: LossBox, x: np.ndarray) -> str:
         f"it raises at the start for {len(errors)} of the {len(rows)} records that were tried; "
         f"between sites they count 0, and nobody is told. The first: {first}"
     )
+
+
+def tried_cost(box: CostBox, x: np.ndarray) -> str:
+    """Why a cost has no value at a point: private, only for its owner; empty if it has one.
+
+    Args:
+        box: one agent's cost.
+        x: point, shape `(p,)`.
+    """
+    host = box.host.evaluated(replace(box.host.evaluation, on_failure="stop", cache=None))
+    agent = int(np.asarray(box.agent))
+    values = host.twice(np.asarray(x), (agent,))
+    try:
+        host.raise_pending()
+    except OracleError as error:
+        return f"{error}. Between sites its answer is then 0 in that round, and nobody is told"
+    told = difference(*values[agent])
+    if not told or host.evaluation.stochastic:
+        return ""
+    return f"it {told} at the start, and the study says that no chance is in it: stochastic = true"
 
 
 def boxed(

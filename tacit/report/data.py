@@ -31,6 +31,9 @@ STATUSES = ("proved", "model", "per_release", "refuted", "none")
 NOISES = ("simulated", "secure", "none")
 """Where the noise came from: a seeded generator, the operating system's entropy, or nowhere."""
 
+COMPARED = ("objective", "objective_gap", "distance")
+"""Columns that look at private objectives; others that are not public are metrics of a study."""
+
 PUBLIC_HISTORY = ("round", "consensus", "evaluations", "bytes", "epsilon")
 """Columns of the history that follow from releases and public constants.
 

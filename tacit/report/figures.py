@@ -86,6 +86,30 @@ def convergence(rounds: Column, columns: Mapping[str, Column], colours: Sequence
     return finish(figure, height=320, legend=len(columns) > 1)
 
 
+def measured(rounds: Column, name: str, values: Column) -> go.Figure:
+    """A metric over the rounds; values that are not finite leave a gap.
+
+    Args:
+        rounds: the recorded rounds.
+        name: name of the metric.
+        values: its values, as long as `rounds`.
+    """
+    keep = thin(len(rounds))
+    figure = blank()
+    figure.add_scatter(
+        x=[finite(rounds[i]) for i in keep],
+        y=[finite(values[i]) for i in keep],
+        name=plain(name),
+        mode="lines+markers" if len(keep) <= 60 else "lines",
+        line={"color": BLUE, "width": 2},
+        marker={"symbol": SYMBOLS[0], "size": 6},
+        hovertemplate="round %{x}<br>%{y:.3g}<extra>" + plain(name) + "</extra>",
+    )
+    figure.update_yaxes(title_text=plain(name))
+    figure.update_xaxes(title="round")
+    return finish(figure, height=320, legend=False)
+
+
 def spending(rounds: Column, epsilon: Column, budget: float | int | None = None) -> go.Figure:
     """Epsilon spent up to each round, with the budget as a line.
 

@@ -10,7 +10,7 @@ from tacit.problem.scores import kept_in_words, share_kept
 from tacit.report import comparing, drawing, figures, masking, words
 from tacit.report.canvas import for_page
 from tacit.report.curves import survival
-from tacit.report.data import PUBLIC_HISTORY, Column, ReportData, Row
+from tacit.report.data import COMPARED, PUBLIC_HISTORY, Column, ReportData, Row
 from tacit.report.tables import Table, heading, number, sideways, table
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _convergence(data: ReportData) -> Section | None:
     monitored = {
         heading(name): values
         for name, values in data.history.items()
-        if name not in PUBLIC_HISTORY
+        if name in COMPARED
         and _drawable(values)
         # beside its gap, the objective itself is a flat line
         and not (name == "objective" and "objective_gap" in data.history)
@@ -182,6 +182,18 @@ def _convergence(data: ReportData) -> Section | None:
                 ),
                 simulation_only=True,
                 title="Distance to the pooled fit",
+            )
+        )
+    for name, values in data.history.items():
+        if name in PUBLIC_HISTORY or name in COMPARED:
+            continue
+        blocks.append(
+            Block(
+                f"A metric of the study's own. At the end: {words.last(values)}.",
+                f"metric-figure-{len(blocks) + 1}",
+                for_page(figures.measured, rounds, name, values),
+                simulation_only=True,
+                title=heading(name),
             )
         )
     consensus = data.history.get("consensus", ())

@@ -19,8 +19,10 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.problem.bounds import RecordBounds
+from tacit.problem.boxes import CostBox
 from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.evaluation import Evaluation
 from tacit.problem.losses import LOSSES, AbstractLoss, Softmax
 from tacit.problem.problem import Problem, agent_of
 from tacit.problem.records import Weighting, declared_counts, empirical_risk, objective_of
@@ -29,10 +31,12 @@ from tacit.problem.simulator import AbstractBlackBox, LossBox
 from tacit.problem.task import Records, Rows, Task, record_tables, rows_of
 from tacit.study._described.catalogue import METHODS, Entry, Protection
 from tacit.study._grammar.section import Section
+from tacit.study._sections.calls import RecordCalls
 from tacit.study._sections.common import PrivacySection, ProblemSection, plain
 from tacit.study._sections.data import site_column
 from tacit.study._sections.nested import built
 from tacit.study._sections.statistics import ColumnSection
+from tacit.study.costs import OwnCost, declared_costs, own_cost
 from tacit.study.model import RegressionStudy
 from tacit.study.read import Source
 from tacit.study.tables import schema
@@ -68,6 +72,12 @@ def build_problem(source: Source, sites: Sites, classes: int) -> Task:
                 "belongs to simulators; the parameters of this loss are named by the columns, so "
                 "leave it out"
             )
+    if chosen.simulator is not None and not isinstance(loss, AbstractBlackBox):
+        with source.section("problem", "simulator"):
+            raise ConfigError(
+                f"belongs to losses that only give values, and {chosen.loss.kind} is written out; "
+                "leave it out"
+            )
     with source.section("problem"):
         return empirical_risk(
             sites.features,
@@ -83,6 +93,22 @@ def build_problem(source: Source, sites: Sites, classes: int) -> Task:
             bounds=_bounds(source),
             parameter_names=chosen.parameter_names,
         )
+
+
+def called(source: Source, problem: Task) -> Task:
+    """The problem with its simulator, if it has one, called as the study says on this machine."""
+    calls: RecordCalls | None = getattr(source.study.problem, "simulator", None)
+    if calls is None or not isinstance(problem, Problem):
+        return problem
+    box: Any = problem.objectives
+    with source.section("problem", "simulator"):
+        how = Evaluation(
+            workers=calls.workers,
+            timeout=calls.timeout,
+            on_failure=calls.on_failure,
+            cache=None if calls.cache is None else source.folder / calls.cache,
+        )
+        return replace(problem, objectives=replace(box, host=box.host.evaluated(how)))
 
 
 def build_declared(
@@ -103,6 +129,8 @@ def build_declared(
         counts: declared numbers of records, one per site.
         assumptions: what must be public for a guarantee to hold, in sentences.
     """
+    if source.costs:
+        return replace(declared_costs(source, names, counts), assumptions=assumptions)
     rows, column = np.zeros((1, len(features))), np.zeros(1)
     nobody = [np.arange(1)] * len(names)
     sites = Sites(
@@ -126,17 +154,19 @@ def _records(source: Source, sites: Sites) -> Records:
 
 
 def build_objective(
-    source: Source, problem: Task, agent: int, prepared: Prepared, size: int
-) -> EmpiricalRisk | LossBox | Rows:
+    source: Source, problem: Task, agent: int, prepared: Prepared | OwnCost, size: int
+) -> EmpiricalRisk | LossBox | CostBox | Rows:
     """One site's private data: its objective, or its table.
 
     Args:
         source: study file.
         problem: problem made by `build_declared`.
         agent: number of the site.
-        prepared: the site's records.
+        prepared: the site's records, or what it says of its cost.
         size: declared number of records, to which the site's records are padded.
     """
+    if isinstance(prepared, OwnCost):
+        return own_cost(source, agent, prepared)
     if not isinstance(problem, Problem):
         return agent_of(rows_of([prepared.features], size), 0, 1)
     chosen, divisor = source.study.problem, None
@@ -287,7 +317,7 @@ def check_privacy(source: Source) -> None:
     }
     with source.section("privacy"):
         _privacy(chosen, listed)
-    dealt = site_column(source.study.partition) is None
+    dealt = site_column(source.study.partition) is None and not source.costs
     if chosen.ledger is not None and chosen.owner is None and dealt:
         with source.section("privacy", "ledger"):
             raise ConfigError(
@@ -296,6 +326,8 @@ def check_privacy(source: Source) -> None:
                 "its costs; add owner = '...', whose account is charged for all of them"
             )
     declared: Any = source.study.problem
+    if source.costs:
+        return
     if source.statistics:
         if chosen.relation == "add_remove" and declared.size is None:
             with source.section("privacy", "relation"):

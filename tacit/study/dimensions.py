@@ -85,6 +85,12 @@ def setting(source: Source, asked: Asked = Asked()) -> Setting:
                 "states how much noise a budget means, and for a regression `tacit advise` "
                 "forecasts the width of its intervals"
             )
+    if source.costs:
+        with source.section("problem", "simulator"):
+            raise ConfigError(
+                "gives whole costs, and advice rests on numbers of records; `tacit account` states "
+                "the noise of a budget, and `tacit run` without [privacy] how many rounds it takes"
+            )
     network = _network(source, asked)
     classes = _classes(source)
     scores = max(classes, 1)

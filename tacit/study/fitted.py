@@ -76,7 +76,7 @@ def fitted_model(
             mean or deviation, with what they told, which the guarantee assumes to be public.
     """
     study = source.study
-    if source.statistics or isinstance(study, RegressionStudy) or source.foreign:
+    if source.statistics or source.costs or source.foreign:
         return None
     if any("*" in name for name in study.data.features):
         return None

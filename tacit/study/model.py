@@ -20,6 +20,7 @@ from tacit.study._sections.data import DataSection, Partition, TargetSection
 from tacit.study._sections.kinds import chosen, widened
 from tacit.study._sections.nested import nesting
 from tacit.study._sections.network import Network, PeerSection
+from tacit.study._sections.simulator import CostsRun, CostsSection, NoRecords, OwnersSection
 from tacit.study._sections.statistics import (
     ModelSection,
     RecordsSection,
@@ -118,14 +119,37 @@ class RegressionStudy(StatisticsStudy):
         return {**document, "run": {**run, "rounds": method.get("sums", PrivateGLM.sums)}}
 
 
+class CostsStudy(Study):
+    """A study in which each site owns one whole cost, and nobody has records."""
+
+    data: NoRecords = Field(None, description="no records: each site has a cost of its own")
+    partition: OwnersSection = Field(description="who owns which cost")
+    problem: CostsSection = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        description="what the sites minimise together"
+    )
+    run: CostsRun = Field(description="how long, how often, where the results go")
+
+
+_NO_LOSS = frozenset(("loss", "regulariser", "constraint", "map"))
+_WITHOUT: Mapping[type[Study], frozenset[str]] = {
+    StatisticsStudy: _NO_LOSS,
+    RegressionStudy: _NO_LOSS,
+    CostsStudy: frozenset(("loss", "feature", "target", "map", "partition")),
+}
+"""Families whose parts such studies do not name."""
+
+
 @functools.cache
-def study_of(parts: tuple[Part, ...], method: str = "", modelled: bool = False) -> type[Study]:
+def study_of(
+    parts: tuple[Part, ...], method: str = "", modelled: bool = False, costs: bool = False
+) -> type[Study]:
     """The model of a study that names parts of other packages, which are imported.
 
     Args:
         parts: parts that the study names.
         method: name of its method.
         modelled: whether it has a section [model].
+        costs: whether its sites have whole costs in place of records.
 
     Raises:
         ConfigError: a part that cannot be imported, or is not one.
@@ -138,10 +162,12 @@ def study_of(parts: tuple[Part, ...], method: str = "", modelled: bool = False) 
         base = RegressionStudy
     elif entry is not None and entry.build.oracle is Oracle.ROWS:
         base = StatisticsStudy
+    elif costs:
+        base = CostsStudy
     fields: dict[str, dict[str, Any]] = {}
     for word, (at, key) in _PLACES.items():
-        if base is not Study and (at == "problem" or word == "map"):
-            continue  # there is no loss, regulariser or constraint, and no map
+        if word in _WITHOUT.get(base, ()):
+            continue
         if found := [_section(part) for part in parts if part.family.word == word]:
             model = _section_model(base, at) if at else base
             fields.setdefault(at, {})[key] = widened(model, key, found)

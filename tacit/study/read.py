@@ -15,7 +15,7 @@ from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError, TacitError
 from tacit.study._grammar import locate, toml
 from tacit.study._grammar.explain import explain
-from tacit.study.model import StatisticsStudy, Study, study_of
+from tacit.study.model import CostsStudy, StatisticsStudy, Study, study_of
 from tacit.study.parts import Part, named_in
 
 Admit = Callable[[Sequence[Part]], None]
@@ -48,6 +48,11 @@ class Source:
     def statistics(self) -> bool:
         """Whether its method uses the records themselves, and minimises nothing."""
         return isinstance(self.study, StatisticsStudy)
+
+    @property
+    def costs(self) -> bool:
+        """Whether each site has one whole cost, and nobody has records."""
+        return isinstance(self.study, CostsStudy)
 
     @property
     def foreign(self) -> tuple[Part, ...]:
@@ -187,7 +192,10 @@ def check_document(
         admit([part for part in parts if not part.own])
     method = document.get("method")
     name_of = method.get("name") if isinstance(method, Mapping) else None
-    model = study_of(parts, name_of if isinstance(name_of, str) else "", "model" in document)
+    problem = document.get("problem")
+    costs = isinstance(problem, Mapping) and "simulator" in problem and "loss" not in problem
+    named = name_of if isinstance(name_of, str) else ""
+    model = study_of(parts, named, "model" in document, costs)
     try:
         study = model.model_validate(document)
     except ValidationError as error:

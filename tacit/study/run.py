@@ -21,13 +21,16 @@ from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
+from tacit.problem.boxes import CostBox
 from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
 from tacit.problem.scores import base_scores, scores
 from tacit.problem.simulator import LossBox
 from tacit.problem.task import Task
-from tacit.study.build import build_method, build_problem, check_privacy
+from tacit.study.build import build_method, build_problem, called, check_privacy
+from tacit.study.costs import build_costs
 from tacit.study.networks import build_network
+from tacit.study.own_code import metrics
 from tacit.study.parts import installed
 from tacit.study.read import Source
 from tacit.study.tables import HeldOut, divide, held_out_by
@@ -122,8 +125,20 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
             network=build_network(source, names),
             method=build_method(source, names),
         )
+    if source.costs:
+        problem = build_costs(source)
+        names = problem.names
+        _check_values(source, problem)
+        return Assembled(
+            source=source,
+            problem=problem,
+            network=build_network(source, names),
+            method=build_method(source, names),
+            held_out=None,
+            notes=(),
+        )
     sites, prepared, held = divide(source)
-    problem = build_problem(source, sites, len(prepared.levels))
+    problem = called(source, build_problem(source, sites, len(prepared.levels)))
     _check_values(source, problem)
     return Assembled(
         source=source,
@@ -139,9 +154,11 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
 
 def _check_values(source: Source, problem: Task) -> None:
     """Refuse options that need a written-out loss, where only its values are available."""
-    if not isinstance(problem.objectives, LossBox):
+    if not isinstance(problem.objectives, LossBox | CostBox):
         return
-    name = type(problem.objectives.loss).__name__
+    name = "of a simulator"
+    if isinstance(problem.objectives, LossBox):
+        name = type(problem.objectives.loss).__name__
     if source.study.run.compare:
         with source.section("run", "compare"):
             raise ConfigError(
@@ -185,7 +202,7 @@ def execute(
     if settings.compare and isinstance(problem, Problem):
         with source.section("run", "compare"):
             reference = problem.reference()
-    privacy = source.study.privacy
+    measured, privacy = metrics(source), source.study.privacy
     require = None if privacy is None else privacy.require
     # a ledger's secret makes the noise: another start repeats the run, and is not charged
     kept = privacy is not None and privacy.ledger is not None
@@ -210,6 +227,7 @@ def execute(
             dataset="" if privacy is None else privacy.dataset or "",
             owner=None if privacy is None else privacy.owner,
             progress=progress,
+            metrics=measured,
         )
     parts = installed(assembled.source.foreign)
     result = replace(result, environment={**result.environment, **parts})

@@ -21,6 +21,7 @@ from tacit.privacy.guarantees import Guarantees
 from tacit.problem.scores import scores
 from tacit.study import account
 from tacit.study.model import Study
+from tacit.study.own_code import code_of
 from tacit.study.parts import installed, method
 from tacit.study.read import Source, check_document
 from tacit.study.run import Assembled, assemble
@@ -58,6 +59,7 @@ class Cell:
         measures: names of what is measured at the end of each run.
         covered: keys that the name of its case stands for.
         papers: names of the papers that describe its method.
+        code: digest of the metrics and simulators that the study names; empty for none.
     """
 
     settings: Mapping[str, Any]
@@ -69,6 +71,7 @@ class Cell:
     measures: frozenset[str]
     covered: frozenset[str] = frozenset()
     papers: tuple[str, ...] = ()
+    code: str = ""
 
     @property
     def worst(self) -> Guarantee:
@@ -176,7 +179,7 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
             stands_for |= {"method"}
         found.append(replace(made, covered=stands_for))
     data = source.study.data
-    files = {"data": data.path, "labels": data.labels}
+    files = {} if data is None else {"data": data.path, "labels": data.labels}
     return Plan(
         source,
         grid,
@@ -234,12 +237,13 @@ def _cell(
         work,
         _measures(assembled),
         papers=papers_of(assembled.method),
+        code=code_of(source, assembled.problem),
     )
 
 
 def _measures(assembled: Assembled) -> frozenset[str]:
     """What a chunk will measure; the answer zero is scored to find which scores exist."""
-    found = {"consensus", "objective"}
+    found = {"consensus", "objective", *assembled.source.study.run.metrics}
     if assembled.source.study.run.compare:
         found |= {"distance", "objective_gap"}
     held, objective = assembled.held_out, cast(Any, assembled.problem.agent(0))
@@ -296,6 +300,8 @@ def _piece(cell: Cell, inputs: Mapping[str, Path], first: int, batches: int) -> 
     }
     if cell.source.foreign:  # different code gives different answers
         arguments["parts"] = installed(cell.source.foreign)
+    if cell.code:
+        arguments |= {"code": cell.code, "folder": str(cell.source.folder.resolve())}
     return Piece(
         chunk,
         arguments,

@@ -27,6 +27,7 @@ from tacit.errors import ConfigError
 from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
 from tacit.problem.scores import base_scores, scores, share_kept
+from tacit.study.own_code import code_of, metrics
 from tacit.study.parts import installed
 from tacit.study.read import check_document
 from tacit.study.run import Assembled, assemble, targets
@@ -40,6 +41,8 @@ def chunk(
     data: str | None = None,
     labels: str | None = None,
     parts: dict[str, str] | None = None,
+    code: str = "",
+    folder: str = "",
 ) -> dict[str, Any]:
     """Run consecutive trials of a cell, and return how each of them ended.
 
@@ -51,16 +54,18 @@ def chunk(
         data: file of the records, if the study has one.
         labels: file of their labels, if the study has one.
         parts: version and digest of each third-party package that the study uses parts of.
+        code: digest of the metrics and simulators that the study names; empty for none.
+        folder: folder from which their names start.
 
     Raises:
-        ConfigError: such a package is not installed here, or is a different one.
+        ConfigError: such a package or code is not here, or is a different one.
 
     Returns:
         `finished`: for every run, whether it stayed finite; `measured`: name to one number per run,
         taken at the end, from the last finite state of a run that diverged; `shortened`: what the
         clip shortens in the first trial of the cell, and of which share of the records.
     """
-    ready = _cell(json.dumps(study), data, labels)
+    ready = _cell(json.dumps(study), data, labels, folder)
     cell, reference = ready.assembled, ready.reference
     here = installed(cell.source.foreign)
     if here != (parts or {}):
@@ -68,6 +73,12 @@ def chunk(
             f"this process has {here or 'nothing'} where the sweep was planned with {parts}; "
             "install the same packages wherever the sweep runs"
         )
+    if code != code_of(cell.source, cell.problem):
+        raise ConfigError(
+            "the metrics or simulators of the study differ from those that the sweep was planned "
+            "with; start it again, and have the same files wherever it runs"
+        )
+    functions = metrics(cell.source)
     settings = cell.source.study.run
     objective: Any = cell.problem.agent(0)
     held = cell.held_out
@@ -84,12 +95,23 @@ def chunk(
             trials=width,
         )
         solution = None if reference is None else jnp.asarray(reference.solution)
-        plan, _ = lay_out(agreed, cell.problem, reference=solution, divergence=settings.divergence)
+        plan, _ = lay_out(
+            agreed,
+            cell.problem,
+            reference=solution,
+            divergence=settings.divergence,
+            keep=bool(functions),
+        )
         for batch in range(batches):
             trials = first + batch * width + jnp.arange(width)
             roots = jax.vmap(lambda trial: trial_key(settings.shared_seed, trial))(trials)
             found = simulate(
-                plan, roots, rounds=settings.rounds, record=[settings.rounds], exact=settings.exact
+                plan,
+                roots,
+                rounds=settings.rounds,
+                record=[settings.rounds],
+                exact=settings.exact,
+                metrics=functions,
             )
             if first == batch == 0:
                 cut = shortened(cell.problem, cell.method, found.answers[0])
@@ -146,12 +168,13 @@ _last: list[Ready] = []
 
 
 @functools.lru_cache(maxsize=4)
-def _cell(study: str, data: str | None, labels: str | None) -> Ready:
+def _cell(study: str, data: str | None, labels: str | None, folder: str) -> Ready:
     """A cell, built once for all its chunks; cells share records and pooled fit where they can."""
     document = json.loads(study)
     places = {"path": data, "labels": labels}
-    document["data"] |= {key: place for key, place in places.items() if place is not None}
-    source = check_document(document, name="the study of a cell", folder=Path())
+    if data is not None:
+        document["data"] |= {key: place for key, place in places.items() if place is not None}
+    source = check_document(document, name="the study of a cell", folder=Path(folder))
     like = _last[0] if _last else None
     assembled = assemble(source, like=None if like is None else like.assembled)
     reference = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from tacit._jobs import Answer
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantee
-from tacit.study._output.words import METRICS
+from tacit.problem.scores import SCORES
 from tacit.sweep.cells import Cell, Plan
 from tacit.sweep.sections import shown
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NAMES = {
-    **METRICS,
+    **SCORES,
     "kept": "share kept of what the pooled fit gains over the base rate, in mean loss",
     "objective_gap": "objective above the pooled fit's",
     "objective": "objective",
@@ -99,7 +99,12 @@ def spent(guarantee: Guarantee) -> float:
 def measures(found: Sequence[Runs]) -> list[str]:
     """What was measured in some cell, the most informative first."""
     there = {name for runs in found for name in runs.measured}
-    return [name for name in _NAMES if name in there]
+    return _ordered(there)
+
+
+def _ordered(there: Set[str]) -> list[str]:
+    """Measures, the most informative first; a study's own metrics come last."""
+    return [name for name in (*_NAMES, *sorted(there - set(_NAMES))) if name in there]
 
 
 def chosen(found: Sequence[Runs], measure: str | None = None) -> str:
@@ -119,7 +124,7 @@ def check_measure(plan: Plan, measure: str | None) -> None:
     """
     there = {name for cell in plan.cells for name in cell.measures}
     if measure is not None and measure not in there:
-        names = ", ".join(name for name in _NAMES if name in there)
+        names = ", ".join(_ordered(there))
         raise ConfigError(
             f"measure={measure!r} is not measured here; there are {names} (scores need hold_out, "
             "and gaps compare = true, in [run])"
@@ -128,7 +133,7 @@ def check_measure(plan: Plan, measure: str | None) -> None:
 
 def in_words(measure: str) -> str:
     """The name of a measure in words."""
-    return _NAMES[measure]
+    return _NAMES.get(measure, measure)
 
 
 def runs_frame(plan: Plan, found: Sequence[Runs]) -> pd.DataFrame:

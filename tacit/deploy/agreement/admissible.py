@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tacit.data.target import TARGETS
 from tacit.errors import ConfigError
@@ -35,9 +36,23 @@ def check_study(source: Source, name: str) -> None:
             f"{name}: hold_out={source.study.run.hold_out} needs all records in one place; leave "
             "it out, and keep records for scores back at each site"
         )
-    _check_declared(source, name)
-    _check_target(source, name)
+    if source.costs:
+        _check_costs(source, name)
+    else:
+        _check_declared(source, name)
+        _check_target(source, name)
     check_privacy(source)
+
+
+def _check_costs(source: Source, name: str) -> None:
+    """Refuse a study in which a failure at one site would be seen by the others."""
+    chosen: Any = source.study.problem
+    if chosen.simulator.on_failure != "skip":
+        raise ConfigError(
+            f"{name}: on_failure={chosen.simulator.on_failure!r} in [problem.simulator] would show "
+            "everybody that an evaluation failed, and that may tell something of a cost; between "
+            'sites write on_failure = "skip"'
+        )
 
 
 def _check_declared(source: Source, name: str) -> None:

@@ -24,6 +24,7 @@ from tacit.deploy.files import check_private, make_folder, make_private, why, wr
 from tacit.deploy.identity.keys import Keys
 from tacit.errors import ConfigError, RuntimeFailure, SiteBusy
 from tacit.privacy.ledger.lock import FileLock, make_durable, still_there
+from tacit.study.costs import OwnCost
 
 _RECORDS = b"tacit records 1\n"
 
@@ -319,12 +320,12 @@ def folder_of(keys: Path, run: bytes) -> Path:
     return keys / "runs" / run.hex()
 
 
-def digest_of(keys: Keys, prepared: Prepared | None) -> str:
-    """A digest of a member's records that reveals nothing without its signing key.
+def digest_of(keys: Keys, prepared: Prepared | OwnCost | None) -> str:
+    """A digest of a member's records or cost that reveals nothing without its signing key.
 
     Args:
         keys: keys of the member.
-        prepared: records of the member; `None` if it has none.
+        prepared: records or cost of the member; `None` if it has none.
 
     Returns:
         The digest in hexadecimal; empty for a member without records.
@@ -333,6 +334,9 @@ def digest_of(keys: Keys, prepared: Prepared | None) -> str:
         return ""
     secret = hashlib.sha256(_RECORDS + keys.identity.private_bytes_raw()).digest()
     digest = hmac.new(secret, digestmod="sha256")
+    if isinstance(prepared, OwnCost):
+        digest.update(prepared.given.model_dump_json().encode())
+        return digest.hexdigest()
     names = (prepared.feature_names, prepared.levels)
     digest.update(repr((names, prepared.features.shape, prepared.targets.shape)).encode())
     for array in (prepared.features, prepared.targets):

@@ -12,8 +12,10 @@ from tacit.deploy.agreement.records import (
     repeated_persons,
     unfit_records,
 )
+from tacit.errors import TacitError
 from tacit.study._sections.data import site_column
 from tacit.study.build import PER_SITE, method_of
+from tacit.study.costs import own_cost, read_owner
 from tacit.study.read import Source
 
 
@@ -30,7 +32,8 @@ class Count:
         repeated: columns whose names say who a record is about, and of which several records have
             one value, where the study protects single records.
         unfit: number of records that do not fit the study, and what is wrong with the first; empty
-            if all fit.
+            if all fit. Of a whole cost, why it cannot be evaluated.
+        cost: whether the owner has a whole cost in place of records.
     """
 
     declare: int
@@ -40,6 +43,7 @@ class Count:
     moved: Mapping[str, int]
     unfit: str
     repeated: tuple[str, ...] = ()
+    cost: bool = False
 
 
 def count(source: Source, data: Path) -> Count:
@@ -53,6 +57,13 @@ def count(source: Source, data: Path) -> Count:
         ConfigError: columns that do not fit the study.
         ProblemError: a file that cannot be read.
     """
+    if source.costs:
+        unfit = ""
+        try:
+            own_cost(source, 0, read_owner(data))
+        except TacitError as error:
+            unfit = str(error)
+        return Count(1, exact=True, records=1, dropped=0, moved={}, unfit=unfit, cost=True)
     total, of = read_records(source, data)
     records = len(total.rows)
     exact = counts_are_public(source, _names(source))
@@ -75,6 +86,8 @@ def rounded(count: int) -> int:
 def _names(source: Source) -> tuple[str, ...]:
     """Names of the sites, if the study has them; no name affects whether counts are public."""
     study = source.study
+    if source.costs:
+        return study.partition.names
     if site_column(study.partition) is not None and study.partition.sites:
         return tuple(map(str, study.partition.sites))
     per_site = {*PER_SITE, "normaliser", *method_of(source).per_site}

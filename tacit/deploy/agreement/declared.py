@@ -34,10 +34,12 @@ from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.noise import GridRelease, SecureNoise
+from tacit.problem.boxes import CostBox
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.simulator import LossBox
 from tacit.problem.task import Rows, Task
 from tacit.study.build import build_declared, build_method, build_objective
+from tacit.study.costs import OwnCost, declared_costs, own_cost, read_owner
 from tacit.study.networks import build_network
 from tacit.study.read import Source
 from tacit.types import Role
@@ -64,7 +66,7 @@ class Declared:
     plan: Plan
     contract: Contract
     schedule: Schedule
-    objective: EmpiricalRisk | LossBox | Rows | None = None
+    objective: EmpiricalRisk | LossBox | CostBox | Rows | None = None
 
     def bounds(self) -> Bounds:
         """Bounds on the numbers in messages."""
@@ -77,13 +79,17 @@ class Declared:
 
 
 def declared(
-    manifest: Manifest, prepared: Prepared | None = None, agent: int = 0, *, grid: bool = True
+    manifest: Manifest,
+    prepared: Prepared | OwnCost | None = None,
+    agent: int = 0,
+    *,
+    grid: bool = True,
 ) -> Declared:
     """Lay out a run.
 
     Args:
         manifest: the agreed manifest.
-        prepared: this agent's records; `None` lays out what all members know.
+        prepared: this agent's records or cost; `None` lays out what all members know.
         agent: number of the agent that owns the records.
         grid: whether noise is secure; otherwise it is simulated (tests).
 
@@ -149,8 +155,8 @@ def declared(
     return Declared(manifest, source, problem, plan, agreed, schedule, own)
 
 
-def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
-    """Read an owner's records, and compare their number with what it declared.
+def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared | OwnCost:
+    """Read an owner's records, and compare their number with what it declared; or its simulator.
 
     The content of a record decides nothing here: one that does not fit the study is empty, and only
     `misfits` tells its owner.
@@ -160,6 +166,10 @@ def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
         ProblemError: a file that cannot be read, or more or fewer records than declared.
     """
     source, member = manifest.source(data.parent), manifest.agents[agent]
+    if source.costs:
+        own = read_owner(data)
+        own_cost(source, agent, own)  # what cannot be started is said before the run
+        return own
     prepared = read_records(source, data)[0].prepared
     if (prepared.feature_names, len(prepared.levels)) != (manifest.features, manifest.classes):
         raise ProblemError(
@@ -197,6 +207,8 @@ def misfits(manifest: Manifest, data: Path) -> str:
     Returns:
         The number of such records, and what is wrong with the first; empty if all fit.
     """
+    if manifest.source(data.parent).costs:
+        return ""
     return unfit_records(manifest.source(data.parent), data)
 
 
@@ -205,6 +217,8 @@ def _assumed(source: Source, exactly: bool) -> tuple[str, ...]:
     from tacit.data.total import assumed
     from tacit.study.tables import schema
 
+    if source.costs:
+        return ("the owner's simulator can be started; whether that is so is public",)
     number = "as many records as declared" if exactly else "no more records than declared"
     return (
         "the owner's file can be read as a table with the declared columns, and has "
@@ -219,6 +233,9 @@ def features(source: Source, data: Path) -> tuple[tuple[str, ...], int]:
     Raises:
         ConfigError: a table that does not fit the study.
     """
+    if source.costs:
+        names = source.study.partition.names
+        return declared_costs(source, names).parameter_names, 0
     prepared = read_records(source, data)[0].prepared
     return prepared.feature_names, len(prepared.levels)
 

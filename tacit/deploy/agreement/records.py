@@ -90,14 +90,14 @@ def repeated_persons(source: Source, data: Path) -> tuple[str, ...]:
 
 
 def counts_are_public(source: Source, names: Sequence[str]) -> bool:
-    """Whether the declared numbers of records are exact, not upper bounds.
+    """Whether the declared numbers of records are exact, not upper bounds: a whole cost is one.
 
     Args:
         source: the study.
         names: names of the agents.
     """
     method = build_method(source, names)
-    if method.privacy is None:
+    if method.privacy is None or source.costs:
         return True
     # a study's problem consists of records
     return Fact.RECORDS in public(method.protects(EmpiricalRisk), method.privacy.relation)

@@ -7,8 +7,9 @@ from pathlib import Path
 from tacit.deploy.agreement.declared import own_records
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.problem.problem import Problem
-from tacit.problem.simulator import LossBox, tried
+from tacit.problem.simulator import LossBox, tried, tried_cost
 from tacit.study.build import build_declared, build_objective
+from tacit.study.costs import own_cost, read_owner
 
 
 def simulated(manifest: Manifest, agent: int, data: Path) -> str | None:
@@ -29,6 +30,8 @@ def simulated(manifest: Manifest, agent: int, data: Path) -> str | None:
     source = manifest.source(data.parent)
     counts = [member.records for member in manifest.agents]
     problem = build_declared(source, manifest.names, manifest.features, manifest.classes, counts)
+    if source.costs:
+        return tried_cost(own_cost(source, agent, read_owner(data)), problem.start())
     if not (isinstance(problem, Problem) and isinstance(problem.objectives, LossBox)):
         return None
     prepared = own_records(manifest, agent, data)

@@ -25,7 +25,6 @@ import numpy as np
 import pandas as pd
 
 from tacit.arguments import checked
-from tacit.data.partition import Sites
 from tacit.deploy.agreement.binding import folder_of
 from tacit.deploy.agreement.declare import rounded
 from tacit.deploy.agreement.declared import check_secure, counts_are_public, declared, own_records
@@ -40,6 +39,7 @@ from tacit.errors import ConfigError, RuntimeFailure
 from tacit.study._grammar.locate import lines
 from tacit.study._sections.data import site_column
 from tacit.study._sections.network import CoordinatorSection
+from tacit.study.costs import build_costs, owner_text
 from tacit.study.read import Source, parse_study
 from tacit.study.tables import divide_total
 
@@ -115,23 +115,29 @@ def prepare(
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; give a new folder, with --output")
     source = without_scores(source)
-    sites, total, frame = divide_total(source)  # the records that a run accepts
+    owned = _costs_of(source) if source.costs else _records_of(source)
     with source.section("partition"):
-        for name in sites.names:
+        for name in owned.names:
             check_name(name, "rename the site in the data: ")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        keys = _keys(source, sites, folder)
-        for number, rows in enumerate(sites.rows):
-            _write_records(source, frame.iloc[rows], folder / f"member-{number}")
-        counts = [*sites.counts, 1]
-        if not counts_are_public(source, sites.names):
+        keys = _keys(source, owned.names, folder)
+        for number in range(len(owned.names)):
+            owned.write(number, folder / f"member-{number}")
+        counts = [*owned.counts, 1]
+        if not counts_are_public(source, owned.names):
             counts = [rounded(each) for each in counts]
         members = [_member(each.card, n) for each, n in zip(keys, counts, strict=False)]
-        count, classes = len(sites.names), len(total.prepared.levels)
+        count = len(owned.names)
         above = members[count] if len(members) > count else None
         manifest = agreed(
-            marked(source), sites.feature_names, classes, members[:count], above, patience, silent
+            marked(source),
+            owned.features,
+            owned.classes,
+            members[:count],
+            above,
+            patience,
+            silent,
         )
         with jax.enable_x64(True):
             check_secure(declared(manifest))
@@ -150,13 +156,50 @@ def prepare(
         shutil.rmtree(folder)  # the next attempt finds the folder as this one did
         raise
     failing = {name: told for name, told in failing.items() if told}
-    return Rehearsal(folder, manifest, int(total.unfit.sum()), failing)
+    return Rehearsal(folder, manifest, owned.unfit, failing)
 
 
-def _keys(source: Source, sites: Sites, folder: Path) -> list[Keys]:
+@dataclass(frozen=True)
+class _Owned:
+    """What the members of a rehearsal own."""
+
+    names: tuple[str, ...]
+    features: tuple[str, ...]
+    classes: int
+    counts: Sequence[int]
+    write: Callable[[int, Path], None]
+    unfit: int = 0
+
+
+def _records_of(source: Source) -> _Owned:
+    """The records of a study, divided among its sites."""
+    sites, total, frame = divide_total(source)  # the records that a run accepts
+    return _Owned(
+        sites.names,
+        sites.feature_names,
+        len(total.prepared.levels),
+        sites.counts,
+        lambda number, own: _write_records(source, frame.iloc[sites.rows[number]], own),
+        int(total.unfit.sum()),
+    )
+
+
+def _costs_of(source: Source) -> _Owned:
+    """The simulators of a study, each of which becomes the file of its owner."""
+    problem = build_costs(source)
+
+    def write(number: int, own: Path) -> None:
+        (path := own / "simulator.toml").write_text(owner_text(source, number))
+        path.chmod(0o600)
+
+    ones = [1] * problem.agents
+    return _Owned(problem.names, problem.parameter_names, 0, ones, write)
+
+
+def _keys(source: Source, sites: Sequence[str], folder: Path) -> list[Keys]:
     """Keys of every member, signed by one authority; a coordinator's come last."""
     star = isinstance(source.study.network, CoordinatorSection)
-    names = [*sites.names, *(["coordinator"] if star else [])]
+    names = [*sites, *(["coordinator"] if star else [])]
     create_authority(folder / "authority", "rehearsal")
     return [
         create(
@@ -182,8 +225,8 @@ def _member(card: Card, records: int) -> Member:
 
 def _records(folder: Path, number: int) -> Path:
     own = folder / f"member-{number}"
-    parquet = own / "records.parquet"
-    return parquet if parquet.exists() else own / "records.csv"
+    written = [own / "simulator.toml", own / "records.parquet"]
+    return next((path for path in written if path.exists()), own / "records.csv")
 
 
 def _write_records(source: Source, frame: pd.DataFrame, own: Path) -> None:
@@ -226,6 +269,13 @@ def with_agents(source: Source, agents: int) -> Source:
         ConfigError: the sites come from a column, and their number is different.
     """
     partition = source.study.partition
+    if source.costs and not isinstance(partition.sites, int):
+        if len(partition.names) != agents:
+            raise ConfigError(
+                f"the study names {len(partition.names)} sites, not {agents}: leave --agents out, "
+                "or give their number as sites in [partition]"
+            )
+        return source
     if site_column(partition) is not None:
         count = len(partition.sites or divide_total(source)[0].names)
         if count != agents:

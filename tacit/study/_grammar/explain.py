@@ -38,16 +38,6 @@ _MOST = 50
 """Maximum number of mistakes reported at once."""
 
 
-_ELSEWHERE: Mapping[Path, str] = {
-    (
-        "run",
-        "metrics",
-    ): "a metric of your own is a Python function, which a study cannot hold: give "
-    "it to tacit.run(..., metrics={...}); a study has its own scores (hold_out, compare)",
-}
-"""Keys that are often looked for in a study, and where they are given."""
-
-
 def explain(
     error: ValidationError, document: Mapping[str, Any], model: type[BaseModel]
 ) -> list[tuple[Path, str]]:
@@ -78,8 +68,6 @@ def _text(
     if kind == "missing":
         meaning = _meaning(model, one["loc"])
         return f"is missing; add {key} = ..." + (f" ({meaning})" if meaning else "")
-    if kind == "extra_forbidden" and path in _ELSEWHERE:
-        return f"unknown key; {_ELSEWHERE[path]}"
     if kind == "extra_forbidden":
         return f"unknown key{_close(key, _siblings(one, path, document, model))}"
     if kind in _LIMITS:

@@ -176,6 +176,7 @@ def jsonable(value: object) -> Any:
 
 def _simulated(outcome: Outcome) -> dict[str, Any]:
     last = {name: values[-1] for name, values in outcome.result.history.measured.items()}
+    own = outcome.result.history.metrics
     found: dict[str, Any] = {
         "note": _NOTE,
         "records": _counts(outcome),
@@ -187,6 +188,7 @@ def _simulated(outcome: Outcome) -> dict[str, Any]:
         "objective": last.get("objective"),
         "objective_gap": objective_gap(outcome),
         "distance": last.get("distance"),
+        **({"metrics": {name: last[name] for name in own}} if own else {}),
     }
     if outcome.reference is not None:
         reference = outcome.reference

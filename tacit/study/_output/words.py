@@ -18,7 +18,7 @@ from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
 from tacit.problem.problem import Problem
-from tacit.problem.scores import kept_in_words, share_kept
+from tacit.problem.scores import SCORES, kept_in_words, share_kept
 from tacit.problem.task import Task
 from tacit.study.hindrances import hindrances
 from tacit.study.model import RegressionStudy
@@ -26,17 +26,6 @@ from tacit.study.read import Source
 from tacit.study.run import BASE, POOLED, PRIVATE, Outcome
 from tacit.study.verdict import judged
 from tacit.types import Relation, Unit
-
-METRICS = {
-    "auc": "AUC",
-    "accuracy": "accuracy",
-    "r2": "R²",
-    "rmse": "root mean squared error",
-    "error": "error rate",
-    "coverage": "coverage",
-    "loss": "mean loss",
-}
-"""Scores, in order of preference for the headline."""
 
 
 def summary(outcome: Outcome) -> list[str]:
@@ -69,6 +58,8 @@ def fitted(source: Source, problem: Task) -> str:
         return f"fitted {study.model.formula} ({in_words(study.model.family)})"
     if source.statistics or not isinstance(problem, Problem):
         return "described their records"
+    if source.costs:
+        return f"minimised the sum of their costs ({problem.dimension} parameters)"
     return (
         f"fitted a model of {study.data.target.column!r} ({study.problem.loss.kind} loss, "
         f"{problem.dimension} parameters)"
@@ -207,14 +198,17 @@ def findings(outcome: Outcome) -> list[str]:
     held = outcome.assembled.held_out
     if held is not None:
         found.append(capital(outcome.verdict.reason))
+    history = outcome.result.history
+    for name in history.metrics:
+        found.append(f"At the end {name} is {history.measured[name][-1, 0]:.6g}.")
     if len(outcome.result.answers) > 1:
         found += _draws(outcome.result.answers)
-    if not counts_are_public(outcome):
+    if not (counts_are_public(outcome) or outcome.assembled.source.costs):
         found.append(f"The sites hold {int(np.sum(counts)):,} records{_each(counts)}.")
     if held is not None:
         metric = chosen_metric(outcome.scores[PRIVATE])
         found.append(
-            f"On {len(held.targets):,} held-out records, {METRICS[metric]} is "
+            f"On {len(held.targets):,} held-out records, {SCORES[metric]} is "
             f"{_number(outcome.scores[PRIVATE][metric])}{_others(outcome.scores, metric)}."
         )
         if POOLED in outcome.scores:
@@ -252,7 +246,7 @@ def objective_gap(outcome: Outcome) -> float | None:
 
 def chosen_metric(scores: Mapping[str, float]) -> str:
     """The headline score."""
-    defined = [name for name in METRICS if name in scores and math.isfinite(scores[name])]
+    defined = [name for name in SCORES if name in scores and math.isfinite(scores[name])]
     return defined[0] if defined else "loss"
 
 

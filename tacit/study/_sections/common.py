@@ -15,6 +15,7 @@ from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.losses import LOSSES
 from tacit.problem.regularisers import REGULARISERS
 from tacit.study._grammar.section import Flag, Number, PerSite, Section, Short, Whole
+from tacit.study._sections.calls import RecordCalls
 from tacit.study._sections.kinds import kinds
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ class ProblemSection(Section):
     parameter_names: tuple[str, ...] | None = Field(
         None,
         description="names of the parameters of a simulator [default: numbers, or the columns]",
+    )
+    simulator: RecordCalls | None = Field(
+        None, description="how a loss that only gives values is evaluated on this machine"
     )
 
 
@@ -218,6 +222,12 @@ class RunSection(Section):
         DIVERGENCE,
         description="largest movement of a parameter before the run counts as diverged, positive, "
         "in units of the largest coordinate of the start (at least 1)",
+    )
+    metrics: dict[str, str] = Field(
+        {},
+        description="what else is measured along the run, by name (simulation only): a function of "
+        "all sites' answers as module:function, beside the study or installed, or the name of one "
+        "that a package declares",
     )
     exact: Flag = Field(
         False,

@@ -1,0 +1,77 @@
+"""Functions of a user's own that a study names as `module:function`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tacit.errors import ConfigError
+
+
+def function(name: str, folder: Path) -> Callable[..., Any]:
+    """The function that a study names. This runs its module.
+
+    Args:
+        name: `module:function`; the module is installed, or in the folder.
+        folder: folder that has modules of the user's own.
+
+    Raises:
+        ConfigError: another form of name, a module that cannot be imported, or no such function.
+    """
+    module, colon, attribute = name.partition(":")
+    if not (colon and module and attribute.isidentifier()):
+        raise ConfigError(
+            f"{name!r} names no function; write module:function, such as 'plants:cost' for the "
+            f"function cost of plants.py in {folder.resolve()}"
+        )
+    here = str(folder.resolve())
+    beside = Path(here, *module.split(".")).with_suffix(".py")
+    try:
+        found = _imported(module, beside, here)
+    except Exception as error:  # any exception of a user's code
+        raise ConfigError(
+            f"{name!r}: the module {module!r} cannot be imported ({type(error).__name__}: "
+            f"{error}); it must be installed, or stand in {here}"
+        ) from error
+    if beside.is_file() and not _is(found, beside):
+        raise ConfigError(
+            f"{name!r}: an installed module {module!r} was found first, in {found.__file__}; "
+            f"rename {beside.name}"
+        )
+    called = getattr(found, attribute, None)
+    if not callable(called):
+        known = [each for each, value in vars(found).items() if callable(value)]
+        raise ConfigError(
+            f"{name!r}: {beside.name if beside.is_file() else module} has no function "
+            f"{attribute!r}; it has {', '.join(known[:12]) or 'none'}"
+        )
+    return called
+
+
+_folders: list[str] = []
+"""Folders of studies on the path of modules."""
+
+
+def _imported(module: str, beside: Path, here: str) -> ModuleType:
+    """A module, anew if the one of that name is another study's."""
+    if here in _folders:
+        _folders.remove(here)
+        sys.path.remove(here)
+    # behind all packages, so that no file stands in for one, and before other studies
+    sys.path.insert(min((sys.path.index(each) for each in _folders), default=len(sys.path)), here)
+    _folders.append(here)
+    known = sys.modules.get(module)
+    of_a_study = known is not None and str(Path(known.__file__ or "").parent) in _folders
+    if known is not None and of_a_study and beside.is_file() and not _is(known, beside):
+        del sys.modules[module]
+    importlib.invalidate_caches()
+    return importlib.import_module(module)
+
+
+def _is(module: ModuleType, file: Path) -> bool:
+    own = getattr(module, "__file__", None)
+    return own is not None and Path(own).is_file() and file.samefile(own)
