@@ -91,7 +91,8 @@ def cox(
         event: column of two levels, the second of which is the event: true, or 1.
         on: columns that the hazard depends on: numbers, or levels against the first.
         columns: declarations of columns, with bounds or levels. One that is not declared is read
-            off the records, with a warning: that is then assumed public.
+            off the records, with a warning: that is then assumed public. Those of columns that are
+            not asked for are not used.
         edges: inner ends of the pieces of time in which the baseline hazard is constant.
         pieces: number of equal pieces between the bounds, where no edges are given.
         limit: cumulative hazard up to which a record is followed, positive; by default 1 with a
