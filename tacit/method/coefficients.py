@@ -30,7 +30,7 @@ CURVATURE = 0.75
 MISFIT = 3.0
 """Largest excess of clipped residuals, in standard errors."""
 
-_MARGIN = 1.25
+MARGIN = 1.25
 """Factor on what a refusal says would do: it is estimated with noise, and so is the next fit."""
 
 _LOST = 8.0
@@ -104,7 +104,7 @@ class Checks:
         if self.lost:
             guess = SPREAD * self.average / CURVATURE
             return max(lacks, guess) if math.isfinite(guess) else lacks
-        return lacks if lacks == 1.0 else _MARGIN * lacks
+        return lacks if lacks == 1.0 else MARGIN * lacks
 
     @property
     def _stepped(self) -> float:
