@@ -3,7 +3,7 @@
 Every replicate draws new records, splits them among sites, runs `tacit.run` under masks with one
 colluder, and compares each 95 % interval with the true coefficient and its width with that of the
 pooled maximum likelihood fit. Records: seven uniform and two binary columns with an AR(.5) Gaussian
-copula. Beside the families there are `binomial5` (4 to 5 % positives), `overdispersed` (counts that
+copula. Beside the families there are `binomial5` (3.8 % positives), `overdispersed` (counts that
 a Poisson model does not fit, and must be refused), `negative_binomial` (the same counts, fitted),
 `counts` (Poisson counts under a negative binomial model), `multinomial` (one of three levels, with
 two sets of slopes) and `exposure` (counts over times that

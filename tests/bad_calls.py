@@ -52,6 +52,7 @@ MADE = {
     "Checks",
     "CoefficientTable",
     "Comparison",
+    "FittedHazards",
     "FittedModel",
     "FittedRegression",
     "Regression",

@@ -144,6 +144,31 @@ def saved_regression() -> Path:
 
 
 @cache
+def saved_hazards() -> Path:
+    """A small Cox regression in its file."""
+    path = Path(folder().name) / "hazards.json"
+    table = method.HazardRatios(
+        names=("age",),
+        values=np.zeros(1),
+        sampling=np.eye(1),
+        privacy=np.eye(1),
+        joint=np.eye(2),
+        spans=(40.0,),
+        edges=(0.0, 10.0),
+        hazards=np.ones((1, 1)),
+        time="years",
+        event="ill = true",
+        limit=1.0,
+        sites=2,
+        of_sites=2,
+        periods=(0.0, 10.0),
+    )
+    schema = data.Schema({"age": data.Numeric(20, 60)}, None, intercept=False)
+    method.FittedHazards(table, {"age": ()}, schema, "nothing").save(path)
+    return path
+
+
+@cache
 def saved_model() -> Path:
     """A file with a fitted model."""
     path = Path(tempfile.mkdtemp()) / "model.json"
@@ -551,6 +576,7 @@ def doors() -> list[Call]:
             family="binomial",
         ),
         call(method.load_regression, path=saved_regression()),
+        call(method.load_hazards, path=saved_hazards()),
         call(method.load_model, path=saved_model()),
         call(
             tacit.glm,

@@ -31,8 +31,9 @@ MOST_COLUMNS = 30
 LIKELY, UNLIKELY = 0.08, 0.2
 """Curvatures of forecasts up to which nearly all intervals were printed, and from which few were.
 
-In the table of coverage of docs/regression.md, with columns that are not uniform: all at .06, 98 %
-at .10, 81 to 88 % at .13, 34 to 41 % at .18. Of a table with rare levels 5 of 12 at .10.
+With correlated columns, two of them binary (benchmarks/regression.py; docs/advise.md has all): at
+least 99 % up to .07, 97 % at .09, 81 to 88 % of rare events at .13 to .15, 34 to 41 % at .16, 5 %
+at .2. Linear models are printed more often: 99 % at .13, 17 to 33 % at .25.
 """
 
 FAMILIES = ("binomial", "gaussian")

@@ -4,32 +4,57 @@ from __future__ import annotations
 
 import json as reader
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tacit.cli.console import emit, guarded, printing, say
 from tacit.cli.writing import check_free, write_text
+from tacit.cli.written import pairs
 from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tacit.method.fitted_hazards import FittedHazards
 
 
 def predict_table(
-    model: Path, data: Path, output: Path | None, *, level: float, force: bool, json: bool
+    model: Path,
+    data: Path,
+    output: Path | None,
+    *,
+    level: float,
+    force: bool,
+    json: bool,
+    at: str | None = None,
+    reference: Sequence[str] = (),
 ) -> int:
     """Predict; see `tacit predict --help`."""
 
     def command() -> int:
         from tacit.data.loaders import load
-        from tacit.method import load_model, load_regression
+        from tacit.method import load_hazards, load_model, load_regression
 
         file = _file(model)
         if output is not None:
             read = {"the table": data, "the model": file}
             check_free("output", output, force=force, read=read)
         table = load(data)
-        if _is_model(file):
+        kind = _kind(file)
+        if kind != "hazards" and (at is not None or reference):
+            option = "--reference" if at is None else "--at"
+            raise ConfigError(f"{option} is for Cox regressions, and {file} is none; leave it out")
+        if kind == "fitted-model":
             fitted = load_model(file)
             moved, what = fitted.moved(table), fitted.target.name
             found = fitted.predict(table)
             without = "the noise in the parameters is not counted"
+        elif kind == "hazards":
+            fitted = load_hazards(file)
+            what, without = fitted.formula, ""
+            moved = fitted.moved(table)
+            chosen = _values(reference, fitted)
+            found = fitted.predict(table, at=_times(at), reference=chosen, level=level)
         else:
             regression = load_regression(file)
             fitted, what = regression, regression.formula
@@ -84,9 +109,30 @@ def _file(model: Path) -> Path:
     return found[0]
 
 
-def _is_model(file: Path) -> bool:
-    """Whether a file is a model; what cannot be read is left to the reader of a regression."""
+def _kind(file: Path) -> str:
+    """What a file holds: its format without prefix and version; what cannot be read has none."""
     try:
-        return reader.loads(file.read_bytes())["format"].startswith("tacit-fitted-model-")
+        named = reader.loads(file.read_bytes())["format"]
+        return named.removeprefix("tacit-").rpartition("-")[0]
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
-        return False
+        return ""
+
+
+def _times(given: str | None) -> list[float]:
+    try:
+        return [] if given is None else [float(each) for each in given.split(",")]
+    except ValueError:
+        raise ConfigError(f"--at {given!r} must be times, as in 1,5,10") from None
+
+
+def _values(given: Sequence[str], fitted: FittedHazards) -> dict[str, str | float]:
+    """Values of the reference by column, as numbers where they are."""
+    from tacit.data.feature import Numeric
+
+    found: dict[str, str | float] = {}
+    for name, text in pairs("reference", given).items():
+        found[name] = text
+        if isinstance(fitted.schema.features.get(name), Numeric):
+            with suppress(ValueError):
+                found[name] = float(text)
+    return found

@@ -174,10 +174,38 @@ def predict(
         ),
     ] = None,
     level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T,T,...",
+            show_default=False,
+            help="Times at which a Cox regression predicts survival, too.",
+        ),
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            show_default=False,
+            help="Value of the record whose hazard is 1 in a Cox regression; repeatable.  "
+            "[default: 0, or the first level]",
+        ),
+    ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Predict new records by a fitted regression or model."""
     from tacit.cli.predicting import predict_table
 
-    raise typer.Exit(predict_table(model, data, output, level=level, force=force, json=json))
+    raise typer.Exit(
+        predict_table(
+            model,
+            data,
+            output,
+            level=level,
+            force=force,
+            json=json,
+            at=at,
+            reference=reference or [],
+        )
+    )

@@ -48,6 +48,7 @@ _EXAMPLES = {
     "levels": "sex=f,m",
     "map": """'smoker={ "Y" = "yes", "?" = "" }'""",
     "share": "age=2",
+    "reference": "age=50",
 }
 
 

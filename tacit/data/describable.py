@@ -57,7 +57,8 @@ def describable(
 ) -> Describable:
     """The columns of a table 1, with what is not declared read off the records.
 
-    A column of 0 and 1 is a yes or no. Records without a group are dropped.
+    A column of 0 and 1 is a yes or no. Records without a group are dropped. Declarations of columns
+    that are not asked for are not used, because one set of them may serve several questions.
 
     Args:
         frame: table of all records.
@@ -70,7 +71,7 @@ def describable(
 
     Raises:
         ProblemError: a column that the table does not have, one that cannot be described, or a
-            declaration of one that is not.
+            declared one that would be left out as an identifier.
 
     Example:
         >>> import pandas as pd
@@ -93,6 +94,11 @@ def describable(
         # one record may decide on each: both neighbours say so, whatever is left out
         told = [f"that no two records have the same {name}" for name, known in who.items() if known]
         told += [_CHOSEN] if set(rest) - set(declared) else []
+        both = next((name for name in who if name in declared), None)
+        if both is not None:
+            raise ProblemError(
+                f"{both!r} is declared, and left out as an identifier; name the columns to describe"
+            )
         left_out = [*who]
         # numbers with a text among them are no levels: `filled` refuses them and names the text
         kept = {*who, *declared, *codes_among_numbers(guessed, decimal)}
@@ -101,9 +107,6 @@ def describable(
     if not names:
         raise ProblemError("variables: no column is left to describe; name some")
     _check_named(names, by, site)
-    unused = next((each for each in declared if each not in {*groups, *names}), None)
-    if unused is not None:
-        raise ProblemError(f"{unused!r} is declared, and not asked for; leave it out")
     for name in names:
         if isinstance(declared.get(name), Date) or (name not in declared and _dated(guessed, name)):
             raise ProblemError(

@@ -22,6 +22,7 @@ from tacit.method.extra import EXTRA
 from tacit.method.fed_avg import FedAvg
 from tacit.method.fed_prox import FedProx
 from tacit.method.fitted import FittedRegression, load_regression
+from tacit.method.fitted_hazards import FittedHazards
 from tacit.method.fitted_model import FittedModel, load_model
 from tacit.method.functional import FunctionalPerturbation
 from tacit.method.functional_ball import RecordBall, record_ball
@@ -35,6 +36,7 @@ from tacit.method.functional_projection import CurvatureBounds
 from tacit.method.glm import PrivateGLM
 from tacit.method.gradient_descent import GradientDescent
 from tacit.method.gradient_tracking import GradientTracking
+from tacit.method.hazards_file import load_hazards
 from tacit.method.masked_gossip import MaskedGossip
 from tacit.method.or_zo import ORZO
 from tacit.method.outp import OutP
@@ -74,6 +76,7 @@ __all__ = [
     "DZOAStar",
     "FedAvg",
     "FedProx",
+    "FittedHazards",
     "FittedModel",
     "FittedRegression",
     "FunctionalPerturbation",
@@ -101,6 +104,7 @@ __all__ = [
     "SurvivalCurves",
     "TableOne",
     "Wald",
+    "load_hazards",
     "load_model",
     "load_regression",
     "metric_epsilon",

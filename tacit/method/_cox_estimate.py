@@ -35,6 +35,8 @@ class Estimate(NamedTuple):
         sampling: covariance of the sampling error of the effects, shape `(p, d, d)`; those of
             different periods are independent.
         privacy: covariance of their error due to the noise, likewise.
+        joint: covariance of the effects of all periods and of the log hazards together, for both
+            errors, shape `(p d + cells, p d + cells)`.
         curvature: noise of the information, as an operator, over its smallest eigenvalue.
         moved: twice what the last step leaves of the log hazard, which is about its mean square.
         allowed: largest `moved` at which intervals are printed.
@@ -45,6 +47,7 @@ class Estimate(NamedTuple):
     hazards: Float[np.ndarray, " cells"]
     sampling: Float[np.ndarray, "p d d"]
     privacy: Float[np.ndarray, "p d d"]
+    joint: Float[np.ndarray, "k k"]
     curvature: float
     moved: float
     allowed: float
@@ -130,6 +133,7 @@ def _pooled(both: tuple[Sum, Sum], parts: Float[np.ndarray, " 2"], members: Any)
         np.asarray(hazards),
         inverse,
         privacy,
+        _joint(one, two, found, noise, spread, inverse, members),
         curvature,
         moved,
         float(error),
@@ -176,6 +180,52 @@ def _shaken(
     shaken += (means * each) @ means.T
     both = ((unsure * one[:, None]) * two) @ means.T
     return shaken - both - both.T
+
+
+def _joint(
+    one: Float[np.ndarray, "p d"],
+    two: Float[np.ndarray, " cells"],
+    found: Eliminated,
+    noise: Information,
+    spread: float,
+    inverse: Float[np.ndarray, "p d d"],
+    members: Float[np.ndarray, "p cells"],
+) -> Float[np.ndarray, "k k"]:
+    """Covariance of effects and log hazards, whose information is `[[left + M h M', M h], [., h]]`.
+
+    The noise in the score is its own and that of the information times the last step; the part that
+    it has in the effects alone is `_shaken`.
+
+    Args:
+        one: last step of the effects of each period.
+        two: last step of the log hazards.
+        found: the information without hazards.
+        noise: noise in the information.
+        spread: variance of the noise in each entry of the score.
+        inverse: inverse of the information on the effects of each period.
+        members: 1 for the cells of each period, else 0.
+    """
+    periods, d = one.shape
+    size, cells = periods * d, len(two)
+    by_score = np.zeros((size + cells, size + cells))
+    noisy = np.diag(np.full(size + cells, spread))
+    noisy[size:, size:] += np.diag((noise.hazards * two) ** 2)
+    by_score[size:, size:] = np.diag(1.0 / found.hazards)
+    for p, here in enumerate(members):
+        own, means, unsure = slice(p * d, (p + 1) * d), found.means * here, found.unsure * here
+        crossed = -inverse[p] @ means
+        by_score[own, own], by_score[own, size:], by_score[size:, own] = (
+            inverse[p],
+            crossed,
+            crossed.T,
+        )
+        by_score[size:, size:] -= means.T @ crossed
+        square = noise.effects**2 * (one[p] @ one[p] * np.eye(d) + np.outer(one[p], one[p]))
+        noisy[own, own] += 0.5 * square + np.diag(unsure @ two**2)
+        noisy[own, size:] = unsure * one[p][:, None] * two
+        noisy[size:, own] = noisy[own, size:].T
+        noisy[size:, size:] += np.diag(one[p] ** 2 @ unsure)
+    return by_score + by_score @ noisy @ by_score
 
 
 def refused(found: Estimate) -> Refused | None:

@@ -14,9 +14,10 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit.method import _glm_steps as steps
+from tacit.method._glm_bounds import Narrower, narrower
 from tacit.method._glm_classes import against_first, by_level
 from tacit.method._glm_refusal import refusal
-from tacit.method.coefficients import Checks, CoefficientTable, names_of
+from tacit.method.coefficients import CURVATURE, Checks, CoefficientTable, names_of
 from tacit.types import Relation
 
 if TYPE_CHECKING:
@@ -59,12 +60,16 @@ class Released(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """An estimate for the scaled columns, with its covariance and the checks on it."""
+    """An estimate for the scaled columns, with its covariance and the checks on it.
+
+    `narrower` is the column whose declared bounds cost most, where they are wide.
+    """
 
     values: Vector
     sampling: Matrix
     privacy: Matrix
     checks: Checks
+    narrower: Narrower | None
 
 
 class _Sum(NamedTuple):
@@ -113,7 +118,7 @@ def coefficients(
         sampling,
         privacy,
         found.checks,
-        refusal(found.checks, method, contract),
+        refusal(found.checks, method, contract, found.narrower),
         method.family.name,
         method.family.link,
         sum(public.count for public in contract.owners.contexts),
@@ -202,7 +207,8 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     checks = Checks(
         float(curvature), float(moved[0]), float(moved[1]), float(both[1].excess), average
     )
-    return Estimate(values, sampling, privacy, checks)
+    wide = None if checks.curvature <= CURVATURE else narrower(method, known.matrix, known.noise)
+    return Estimate(values, sampling, privacy, checks, wide)
 
 
 def _shaken(step: Vector, noise: float, outputs: int) -> Matrix:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from tacit.method._glm_bounds import Narrower
 from tacit.method.answer import Refused
-from tacit.method.coefficients import CURVATURE, MISFIT, SPREAD, Checks, in_words
+from tacit.method.coefficients import CURVATURE, MARGIN, MISFIT, SPREAD, Checks, in_words
 from tacit.privacy.gaussian_dp import epsilon_from_mu, mu_from_epsilon
 
 if TYPE_CHECKING:
     from tacit.method.glm import PrivateGLM
 
 
-def refusal(checks: Checks, method: PrivateGLM, contract: Any) -> Refused | None:
+def refusal(
+    checks: Checks, method: PrivateGLM, contract: Any, narrower: Narrower | None = None
+) -> Refused | None:
     """The reason, with the records or the epsilon that would do; `None` if intervals are printed.
 
     The smallest eigenvalue of the information grows with the number of records `n`, and the noise
@@ -23,6 +26,7 @@ def refusal(checks: Checks, method: PrivateGLM, contract: Any) -> Refused | None
         checks: numbers that the rule is about.
         method: method of the run.
         contract: contract of the run.
+        narrower: column whose declared bounds are wide, if there is one.
     """
     if checks.passed:
         return None
@@ -45,6 +49,8 @@ def refusal(checks: Checks, method: PrivateGLM, contract: Any) -> Refused | None
     remedy = _enough(checks, method, contract)
     if not blurred and method.sums == 3:
         remedy = f"take sums=4, or {remedy}"
+    if blurred and narrower is not None:
+        remedy = f"{remedy}; {narrower.sentence(CURVATURE / MARGIN)}"
     return Refused(reason, remedy)
 
 

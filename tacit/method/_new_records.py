@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit.data.cells import Column, columns_of
 from tacit.data.columns import Undeclared, column_of
 from tacit.data.missing import missing_rules
 from tacit.data.rewriting import rewritten
@@ -15,6 +16,39 @@ from tacit.data.table import Prepared, check_columns, prepare
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def read(
+    data: pd.DataFrame, schema: Schema, names: Iterable[str]
+) -> tuple[dict[str, Column], np.ndarray, np.ndarray]:
+    """These columns, which records are complete in them, and these records as numbers.
+
+    Args:
+        data: table of new records.
+        schema: declarations of the fit.
+        names: columns to read.
+
+    Raises:
+        ProblemError: a column that is absent or not of its declared kind.
+    """
+    schema = declared(schema, names)
+    known = complete(data, schema)
+    found = np.zeros((0, 0))
+    if known.any():
+        found = prepared(data.iloc[np.flatnonzero(known)], schema).features
+    return columns_of(schema), known, found
+
+
+def declared(schema: Schema, names: Iterable[str]) -> Schema:
+    """The declarations of these columns."""
+    used = set(names)
+    return Schema(
+        {name: each for name, each in schema.features.items() if name in used},
+        None,
+        intercept=False,
+        missing=schema.missing,
+        decimal=schema.decimal,
+    )
 
 
 def complete(data: pd.DataFrame, schema: Schema) -> Any:

@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+
+from tacit import checks
+from tacit.errors import ConfigError
 from tacit.escape import cell
 
 if TYPE_CHECKING:
@@ -34,6 +38,22 @@ FROM_CELLS = (
     ", and the one printed is released: it follows from the cells and takes no share of the budget"
 )
 """How a number of records is released that costs nothing."""
+
+
+def reach(level: float) -> float:
+    """Half of an interval of this nominal coverage, in standard errors.
+
+    Args:
+        level: nominal coverage, in (0, 1).
+
+    Raises:
+        ConfigError: a level out of range.
+    """
+    from scipy.stats import norm
+
+    if not (checks.numeric(level) and np.ndim(level) == 0 and 0.0 < level < 1.0):
+        raise ConfigError(f"level={checks.shown(level)} must be a number between 0 and 1")
+    return float(norm.ppf(0.5 + level / 2.0))
 
 
 @runtime_checkable

@@ -17,7 +17,7 @@ from tacit import checks
 from tacit.errors import ConfigError
 from tacit.method import latex
 from tacit.method.aligned import ruled
-from tacit.method.answer import NORMAL, REPEATED, Refused
+from tacit.method.answer import NORMAL, REPEATED, Refused, reach
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ CURVATURE = 0.75
 MISFIT = 3.0
 """Largest excess of clipped residuals, in standard errors."""
 
-_MARGIN = 1.25
+MARGIN = 1.25
 """Factor on what a refusal says would do: it is estimated with noise, and so is the next fit."""
 
 _LOST = 8.0
@@ -104,7 +104,7 @@ class Checks:
         if self.lost:
             guess = SPREAD * self.average / CURVATURE
             return max(lacks, guess) if math.isfinite(guess) else lacks
-        return lacks if lacks == 1.0 else _MARGIN * lacks
+        return lacks if lacks == 1.0 else MARGIN * lacks
 
     @property
     def _stepped(self) -> float:
@@ -202,12 +202,9 @@ class CoefficientTable:
             ConfigError: a level out of range.
         """
         import pandas as pd
-        from scipy.stats import norm
 
-        if not (checks.numeric(level) and np.ndim(level) == 0 and 0.0 < level < 1.0):
-            raise ConfigError(f"level={checks.shown(level)} must be a number between 0 and 1")
-        reach = float(norm.ppf(0.5 + level / 2.0)) * self.standard_errors
-        ends = {"lower": self.values - reach, "upper": self.values + reach}
+        half = reach(level) * self.standard_errors
+        ends = {"lower": self.values - half, "upper": self.values + half}
         return pd.DataFrame(ends, index=pd.Index(self.names, name="parameter"))
 
     def wald(self, names: Sequence[str]) -> Wald:

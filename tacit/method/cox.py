@@ -207,8 +207,10 @@ class PrivateCox(NewtonSums):
         matrix = np.array(moved[:d, :d])
         centre = extent(self.design)[0]
         # from records in the middle of their bounds to those where all columns are 0
-        shift = found.effects @ (moved[-1, :d] - np.array(centre))
-        hazards = found.hazards.reshape(layout.strata, -1) + shift[np.array(layout.places)]
+        shift, places = moved[-1, :d] - np.array(centre), np.tile(layout.places, layout.strata)
+        hazards = found.hazards + (found.effects @ shift)[places]
+        restored = block_diag(*[matrix] * layout.periods, np.eye(layout.cells))
+        restored[layout.effects :, : layout.effects] = np.kron(layout.members.T, shift)
         sampling, privacy = (
             np.asarray(block_diag(*(matrix @ each @ matrix.T for each in part)))
             for part in (found.sampling, found.privacy)
@@ -218,9 +220,10 @@ class PrivateCox(NewtonSums):
             values=(found.effects @ matrix.T).ravel(),
             sampling=sampling,
             privacy=privacy,
+            joint=restored @ found.joint @ restored.T,
             spans=tuple(self.design.spans[:d]) * layout.periods,
             edges=self.edges,
-            hazards=np.exp(hazards) / (edges[-1] - edges[0]),
+            hazards=np.exp(hazards).reshape(layout.strata, -1) / (edges[-1] - edges[0]),
             time=self.time.name,
             event=f"{self.event.name} = {self.event.levels[1]}",
             limit=self.followed if self.privacy is not None or self.limit is not None else None,

@@ -28,6 +28,8 @@ class HazardRatios:
             `(d,)`.
         sampling: covariance of their sampling error, shape `(d, d)`.
         privacy: covariance of their error due to the noise, shape `(d, d)`.
+        joint: covariance of the log hazard ratios and of the logarithms of all baseline hazards
+            behind them, stratum by stratum, for both errors, shape `(d + cells, d + cells)`.
         spans: distance between the bounds of each column; 1 for levels.
         edges: start of the first piece of time, then the ends of all.
         hazards: baseline hazard in each piece of each stratum, per unit of time, where all columns
@@ -50,6 +52,7 @@ class HazardRatios:
     values: Float[np.ndarray, " d"]
     sampling: Float[np.ndarray, "d d"]
     privacy: Float[np.ndarray, "d d"]
+    joint: Float[np.ndarray, "k k"]
     spans: tuple[float, ...]
     edges: tuple[float, ...]
     hazards: Float[np.ndarray, "strata pieces"]

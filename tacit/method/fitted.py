@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tacit.arguments import checked
-from tacit.data.cells import Column, columns_of
+from tacit.data.cells import columns_of
 from tacit.data.design import Design
 from tacit.data.feature import FEATURES, Feature
 from tacit.data.formula import parse_formula
@@ -24,9 +24,9 @@ from tacit.data.frames import Table, from_frame
 from tacit.data.schema import Schema
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
 from tacit.method._glm_predictions import predicted
-from tacit.method._new_records import complete, prepared, values_moved
+from tacit.method._new_records import declared, read, values_moved
 from tacit.method._saved import saved_text
-from tacit.method.answer import Refused
+from tacit.method.answer import Refused, reach
 from tacit.method.citation import bibtex
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
 from tacit.method.comparison import MEAN, Comparison, compared, natural
@@ -127,11 +127,11 @@ class FittedRegression:
             ProblemError: a column that is absent or not of its declared kind.
         """
         import pandas as pd
-        from scipy.stats import norm
 
-        self.table.conf_int(level)  # refuses a level out of range
+        times = reach(level)
         data = from_frame(data)
-        columns, known, records = self._prepared(data, [c.name for c in self.design.columns])
+        names = [column.name for column in self.design.columns]
+        columns, known, records = read(data, self.schema, names)
         design = self.design.on(columns)
         rows, added = np.full((len(data), design.width), np.nan), np.full(len(data), np.nan)
         if known.any():
@@ -141,10 +141,9 @@ class FittedRegression:
             error = np.sqrt(np.maximum(variance, 0.0))
             if self.table.refusal is not None:
                 error = np.full(len(rows), np.nan)
-            reach = float(norm.ppf(0.5 + level / 2.0)) * error
             found[f"{name}mean"] = mean(predictor)
-            found[f"{name}lower"] = mean(predictor - reach)
-            found[f"{name}upper"] = mean(predictor + reach)
+            found[f"{name}lower"] = mean(predictor - times * error)
+            found[f"{name}upper"] = mean(predictor + times * error)
         return pd.DataFrame(found, index=data.index)
 
     def moved(self, data: Table) -> Mapping[str, int]:
@@ -156,8 +155,8 @@ class FittedRegression:
         Raises:
             ProblemError: as for `predict`.
         """
-        schema = self._declared(column.name for column in self.design.columns)
-        return values_moved(from_frame(data), schema)
+        names = [column.name for column in self.design.columns]
+        return values_moved(from_frame(data), declared(self.schema, names))
 
     def compare(self, data: Table) -> Comparison:
         """Predictions beside the targets of records: calibration, and AUC of yes or no.
@@ -177,32 +176,10 @@ class FittedRegression:
         data = from_frame(data)
         target = parse_formula(self.formula, columns_of(self.schema))[0]
         names = [*(column.name for column in self.design.columns), target.name]
-        columns, known, records = self._prepared(data, names)
+        columns, known, records = read(data, self.schema, names)
         if not known.any():
             raise ProblemError("no record has a value in every column of the formula")
         return compared(self.table, self.design.on(columns), columns[target.name], records)
-
-    def _prepared(
-        self, data: pd.DataFrame, names: Iterable[str]
-    ) -> tuple[dict[str, Column], np.ndarray, np.ndarray]:
-        """These columns of the complete records as numbers, and which records are complete."""
-        schema = self._declared(names)
-        known = complete(data, schema)
-        found = np.zeros((0, 0))
-        if known.any():
-            found = prepared(data.iloc[np.flatnonzero(known)], schema).features
-        return columns_of(schema), known, found
-
-    def _declared(self, names: Iterable[str]) -> Schema:
-        """The declarations of these columns."""
-        used = set(names)
-        return Schema(
-            {name: each for name, each in self.schema.features.items() if name in used},
-            None,
-            intercept=False,
-            missing=self.schema.missing,
-            decimal=self.schema.decimal,
-        )
 
     def save(self, path: str | Path) -> None:
         """Write it to a file, JSON. It holds what was released and declared, and nothing else.

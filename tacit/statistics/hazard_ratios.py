@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tacit.arguments import checked
 from tacit.data.feature import Feature
@@ -13,6 +14,7 @@ from tacit.data.frames import Table
 from tacit.errors import ConfigError
 from tacit.method.cox import PrivateCox
 from tacit.method.cox_answer import HazardRatios
+from tacit.method.fitted_hazards import FittedHazards
 from tacit.privacy.caution import DELTA
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks
@@ -20,6 +22,7 @@ from tacit.statistics._outcome import Outcome, answered
 from tacit.statistics._records import ONE_COLLUDER, budget, declared_records, run_on
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
 
@@ -31,7 +34,10 @@ class Cox(Outcome):
         guarantee: guarantee of the whole run, owner by owner.
         result: outcome of the run.
         schema: declaration of the columns.
+        on: columns that the hazard depends on.
     """
+
+    on: tuple[str, ...] = ()
 
     @property
     def table(self) -> HazardRatios:
@@ -41,6 +47,34 @@ class Cox(Outcome):
             ConfigError: intervals are refused; the reason and what would do.
         """
         return answered(self.result, HazardRatios, "there are no hazard ratios")
+
+    @cached_property
+    def model(self) -> FittedHazards:
+        """What may be published: the table, and the declarations by which it predicts.
+
+        Raises:
+            ConfigError: as for `table`.
+        """
+        table = self.table
+        used = [*self.on, *([] if table.strata is None else [table.strata])]
+        features = {name: self.schema.features[name] for name in used}
+        schema = replace(self.schema, features=features, site=None)
+        return FittedHazards(table, dict.fromkeys(self.on, ()), schema, str(self.guarantee))
+
+    def predict(
+        self,
+        data: Table,
+        *,
+        at: Sequence[float] = (),
+        reference: Mapping[str, Any] | None = None,
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Relative hazards and survival of new records; as `FittedHazards.predict`."""
+        return self.model.predict(data, at=at, reference=reference, level=level)
+
+    def save(self, path: str | Path) -> None:
+        """Write table and declarations to a file; `tacit.method.load_hazards` reads it."""
+        self.model.save(path)
 
     @property
     def _shown(self) -> HazardRatios:
@@ -91,7 +125,8 @@ def cox(
         event: column of two levels, the second of which is the event: true, or 1.
         on: columns that the hazard depends on: numbers, or levels against the first.
         columns: declarations of columns, with bounds or levels. One that is not declared is read
-            off the records, with a warning: that is then assumed public.
+            off the records, with a warning: that is then assumed public. Those of columns that are
+            not asked for are not used.
         edges: inner ends of the pieces of time in which the baseline hazard is constant.
         pieces: number of equal pieces between the bounds, where no edges are given.
         limit: cumulative hazard up to which a record is followed, positive; by default 1 with a
@@ -170,4 +205,4 @@ def cox(
         privacy=budget(epsilon, delta, relation, masks, records_per_person, sites_per_person),
     )
     result = run_on(records, method, method.only_rounds, seed, ledger, dataset)
-    return Cox(result.guarantee, result, schema)
+    return Cox(result.guarantee, result, schema, tuple(on))

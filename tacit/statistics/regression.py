@@ -207,8 +207,9 @@ def glm(
             declared columns.
         data: table of pandas, polars or Arrow with a column of sites, or one table per site by
             name. A path stands for the table in that file.
-        columns: declarations of columns of the model, with bounds or levels. One that is not
-            declared is read off the records, with a warning: that is then assumed public.
+        columns: declarations of columns, with bounds or levels. One of the model that is not
+            declared is read off the records, with a warning: that is then assumed public. Those of
+            other columns are not used.
         family: distribution of the target: "gaussian", "binomial" (a boolean, or two levels of
             which the second counts as 1), "multinomial" (three levels or more, against the first),
             "poisson", "negative_binomial" or "gamma".

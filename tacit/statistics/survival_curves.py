@@ -90,7 +90,8 @@ def survival(
         event: column of two levels, the second of which is the event: true, or 1.
         by: column by whose levels records are grouped; `None` for no groups.
         columns: declarations of columns, with bounds or levels. One that is not declared is read
-            off the records, with a warning: that is then assumed public.
+            off the records, with a warning: that is then assumed public. Those of columns that are
+            not asked for are not used.
         edges: inner ends of the intervals of the curve, ascending, within the bounds of `time`.
         intervals: number of equal intervals between the bounds, where no edges are given.
         until: time up to which means are restricted, an end of an interval; `None` for the last one

@@ -85,7 +85,8 @@ def table1(
             dates, texts of too many levels, and columns of one value.
         by: column by whose levels records are grouped; `None` for no groups.
         columns: declarations of columns, with bounds or levels. One that is not declared is read
-            off the records, with a warning: that is then assumed public.
+            off the records, with a warning: that is then assumed public. Those of columns that are
+            not asked for are not used.
         medians: numbers of which median and quartiles are asked for as well, at the cost of a
             further column each.
         bins: number of equal intervals between the bounds from which quantiles are read off, at

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -12,10 +12,13 @@ from jaxtyping import Float
 
 from tacit.data.feature import Feature
 from tacit.data.formula import named_in
+from tacit.data.schema import Schema
 from tacit.data.target import BinaryTarget, ClassTarget, NumericTarget
 from tacit.method.answer import Answer
 from tacit.method.coefficients import CoefficientTable
+from tacit.method.cox_answer import HazardRatios
 from tacit.method.fitted import FittedRegression
+from tacit.method.fitted_hazards import FittedHazards
 from tacit.method.fitted_model import FittedModel
 from tacit.problem.losses import LOSSES
 from tacit.study.model import RegressionStudy
@@ -25,10 +28,13 @@ from tacit.study.tables import schema
 NAME, MODEL = "regression.json", "model.json"
 """Names of the files."""
 
+REGRESSIONS = (CoefficientTable, HazardRatios)
+"""Answers of which there is a file of that name."""
+
 
 def fitted(
     source: Source, answer: Answer | None, protection: str, papers: tuple[str, ...]
-) -> FittedRegression | None:
+) -> FittedRegression | FittedHazards | None:
     """The fitted regression of a study; `None` if it fits none, or there is no table.
 
     Args:
@@ -38,17 +44,33 @@ def fitted(
         papers: names of the papers that describe its method.
     """
     study = source.study
+    if isinstance(answer, HazardRatios):
+        return _hazards(source, answer, protection)
     if not isinstance(study, RegressionStudy) or not isinstance(answer, CoefficientTable):
         return None
-    declared, formula = schema(source), study.model.formula
-    used = {name: declared.features[name] for name in named_in(formula)}
-    return FittedRegression(
-        formula,
+    formula = study.model.formula
+    used = _declared(source, named_in(formula))
+    return FittedRegression(formula, answer, used, protection, papers=papers)
+
+
+def _hazards(source: Source, answer: HazardRatios, protection: str) -> FittedHazards:
+    method = dict(source.study.method)
+    on, strata = method["columns"], method["strata"]
+    names = [each.column for each in on] + ([] if strata is None else [strata.column])
+    return FittedHazards(
         answer,
-        replace(declared, features=used, site=None),
+        {each.column: tuple(each.edges) for each in on},
+        _declared(source, names),
         protection,
-        papers=papers,
+        () if strata is None else tuple(strata.edges),
     )
+
+
+def _declared(source: Source, names: Iterable[str]) -> Schema:
+    """The declarations of these columns."""
+    declared = schema(source)
+    features = {name: declared.features[name] for name in names}
+    return replace(declared, features=features, site=None)
 
 
 def fitted_model(

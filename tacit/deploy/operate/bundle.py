@@ -20,9 +20,8 @@ from tacit.deploy.operate.finished import MANIFEST, Finished, read_finished
 from tacit.deploy.operate.report import REPORT, render_report
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.answer import files_of
-from tacit.method.coefficients import CoefficientTable
 from tacit.privacy.ledger.extract import extract, spent
-from tacit.study.fitted import MODEL, NAME
+from tacit.study.fitted import MODEL, NAME, REGRESSIONS
 
 README = """\
 This bundle shows what a run of tacit between sites guaranteed, as {name} has it.
@@ -133,7 +132,7 @@ def _files(found: Finished, ledger: Path | None) -> dict[str, bytes]:
     run = found.laid_out()
     answer = found.answer(run)
     released = ["model.npz", *files_of(answer)]
-    released += [NAME] if isinstance(answer, CoefficientTable) else []
+    released += [NAME] if isinstance(answer, REGRESSIONS) else []
     released += [MODEL] if found.predicts else []
     released += [] if found.guarantee is None else ["guarantee.json"]
     files = charged | {

@@ -17,14 +17,13 @@ from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.operate.finished import Finished, read_finished
 from tacit.errors import ConfigError
 from tacit.method.answer import Answer, Minimiser, files_of
-from tacit.method.coefficients import CoefficientTable
 from tacit.privacy.guarantee import Guarantee
 from tacit.report.data import ReportData
 from tacit.report.picture import picture
 from tacit.study._output.blocks import answered, guarantee_rows, largest, phase_rows
 from tacit.study._output.words import adversary, between, capital, fitted
 from tacit.study.build import build_method
-from tacit.study.fitted import MODEL, NAME
+from tacit.study.fitted import MODEL, NAME, REGRESSIONS
 
 REPORT = "report.html"
 
@@ -115,7 +114,7 @@ def report_data(found: Finished, run: Declared | None = None) -> ReportData:
 
 def _covered(found: Finished, answer: Answer) -> tuple[str, ...]:
     """Names of the files that follow from releases and declared numbers."""
-    regression = (NAME,) if isinstance(answer, CoefficientTable) else ()
+    regression = (NAME,) if isinstance(answer, REGRESSIONS) else ()
     model = (MODEL,) if found.predicts else ()
     return (*files_of(answer), "guarantee.json", *model, "model.npz", *regression, REPORT)
 

@@ -18,6 +18,7 @@ from tacit.deploy.member.compare import Comparison
 from tacit.escape import cell
 from tacit.method.answer import Answer, Minimiser, files_of
 from tacit.method.fitted import FittedRegression
+from tacit.method.fitted_hazards import FittedHazards
 from tacit.method.fitted_model import FittedModel
 from tacit.privacy.guarantee import Guarantee
 from tacit.study.fitted import MODEL, NAME
@@ -59,7 +60,7 @@ class Outcome:
     compared: Comparison | None = None
     member: str = ""
     answer: Answer | None = None
-    regression: FittedRegression | None = None
+    regression: FittedRegression | FittedHazards | None = None
     model: FittedModel | None = None
     epsilon_of_account: float | None = None
 

@@ -13,7 +13,6 @@ import numpy as np
 from tacit.errors import RuntimeFailure
 from tacit.escape import cell
 from tacit.method.answer import Answer, Minimiser, files_of
-from tacit.method.coefficients import CoefficientTable
 from tacit.method.fitted_model import FittedModel
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
@@ -24,7 +23,7 @@ from tacit.study._output.names import PUBLIC_REPORT, REPORT, SIMULATION_ONLY
 from tacit.study._output.page import coefficients, first_trial, report_data
 from tacit.study._output.stored import store
 from tacit.study._output.words import counts_are_public, objective_gap
-from tacit.study.fitted import MODEL, NAME, fitted, fitted_model
+from tacit.study.fitted import MODEL, NAME, REGRESSIONS, fitted, fitted_model
 from tacit.study.run import Outcome
 
 MODEL_FORMAT = "tacit-model-1"
@@ -217,7 +216,7 @@ def _covered(outcome: Outcome, public: bool) -> list[str]:
         return []
     answer = _answer(outcome)
     released = [*files_of(answer), *(name for name in RELEASED if name != "coefficients.csv")]
-    released += [NAME] if isinstance(answer, CoefficientTable) else []
+    released += [NAME] if isinstance(answer, REGRESSIONS) else []
     released += [] if _fitted(outcome) is None else [MODEL]
     return [*released, *([PUBLIC_REPORT] if public else [])]
 

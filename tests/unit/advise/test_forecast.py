@@ -31,6 +31,32 @@ def test_the_widths_are_those_that_the_page_of_the_planner_lists(
     assert found.intervals != "unlikely"
 
 
+@pytest.mark.parametrize(
+    ("family", "records", "epsilon", "yes", "curvatures"),
+    [
+        ("binomial", 20_000, 1.0, 0.5, (0.039, 0.041)),
+        ("gaussian", 20_000, 1.0, 0.5, (0.061, 0.064)),
+        ("binomial", 80_000, 1.0, 0.0375, (0.068,)),
+        ("binomial", 5_000, 2.0, 0.5, (0.083, 0.087)),
+        ("binomial", 80_000, 0.5, 0.0375, (0.130,)),
+        ("gaussian", 5_000, 2.0, 0.5, (0.130, 0.136)),
+        ("binomial", 20_000, 2.0, 0.0375, (0.144, 0.151)),
+        ("binomial", 5_000, 1.0, 0.5, (0.158, 0.165)),
+        ("binomial", 4_000, 1.0, 0.5, (0.197, 0.206)),
+        ("binomial", 3_500, 1.0, 0.5, (0.225, 0.236)),
+        ("gaussian", 5_000, 1.0, 0.5, (0.246, 0.257)),
+    ],
+)
+def test_forecasts_beside_what_was_printed_are_those_that_the_page_of_advice_lists(
+    family: str, records: int, epsilon: float, yes: float, curvatures: tuple[float, ...]
+) -> None:
+    """The share of yes is that of 400,000 records of `benchmarks/regression.py`."""
+    budget = Privacy(clip=1.0, epsilon=epsilon, masks=Masks(coalition=1))
+    for sites, curvature in zip((8, 5), curvatures, strict=False):
+        found = forecast(family, 10, [records // sites] * sites, budget, yes=yes)
+        assert abs(found.curvature - curvature) < 0.0006
+
+
 def test_local_noise_repeated_records_and_a_small_budget_widen_intervals() -> None:
     def of(epsilon: float = 1.0, **given: object) -> float:
         budget = Privacy(clip=1.0, epsilon=epsilon, **given)  # pyright: ignore[reportArgumentType]
@@ -41,10 +67,6 @@ def test_local_noise_repeated_records_and_a_small_budget_widen_intervals() -> No
     assert abs(of(masks=Masks(), records_per_person=2) - of(0.5, masks=Masks())) < 0.1
     tiny = Privacy(clip=1.0, epsilon=0.01, masks=Masks())
     assert forecast("binomial", 4, [100] * 5, tiny).intervals == "unlikely"
-    # a cell of docs/regression.md of which 41 % were printed, and one of which all were
-    tried = Privacy(clip=1.0, epsilon=1.0, masks=Masks())
-    few, many = (forecast("binomial", 10, [n] * 8, tried, yes=0.35) for n in (625, 2500))
-    assert (few.intervals, many.intervals) == ("uncertain", "likely")
     with pytest.raises(ConfigError, match="widths are forecast for binomial and gaussian"):
         forecast("poisson", 4, [100] * 5, tiny)
 
