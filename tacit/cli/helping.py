@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from typer import BadParameter, Exit
+from typer import BadParameter, Exit, Typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 SECTIONS = {
     "Get started": (
@@ -61,6 +63,16 @@ class Sections(TyperGroup):
             what, extra = _EXTRAS[package]
             told = f"{what} {package}, which is not installed: pip install 'tacit[{extra}]'"
             raise Exit(refused(told, as_json="--json" in rest)) from error
+
+
+def commands(app: Typer) -> Mapping[str, Any]:
+    """The commands and groups of an app, by name; none if it is a single command.
+
+    Args:
+        app: app of Typer, whose annotations know commands only where it has several.
+    """
+    group = get_command(app)
+    return group.commands if isinstance(group, TyperGroup) else {}
 
 
 def _explain_number(error: BadParameter) -> None:

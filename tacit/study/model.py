@@ -78,7 +78,7 @@ class StatisticsStudy(Study):
 
     data: StatisticsData = Field(description="which records, and what each column holds")
     # no kind of `ProblemSection`: there is no loss, so none of its keys may be given
-    problem: RecordsSection = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+    problem: RecordsSection = Field(
         {}, validate_default=True, description="what is declared of the records"
     )
     privacy: StatisticsPrivacy | None = Field(None, description="the budget")

@@ -174,5 +174,5 @@ class Datetime(datetime):
     """In the place of `datetime.datetime`."""
 
     @classmethod
-    def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+    def now(cls, tz: tzinfo | None = None) -> Any:
         return datetime.fromtimestamp(wall(), tz)

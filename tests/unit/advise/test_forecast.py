@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -58,8 +59,8 @@ def test_forecasts_beside_what_was_printed_are_those_that_the_page_of_advice_lis
 
 
 def test_local_noise_repeated_records_and_a_small_budget_widen_intervals() -> None:
-    def of(epsilon: float = 1.0, **given: object) -> float:
-        budget = Privacy(clip=1.0, epsilon=epsilon, **given)  # pyright: ignore[reportArgumentType]
+    def of(epsilon: float = 1.0, **given: Any) -> float:
+        budget = Privacy(clip=1.0, epsilon=epsilon, **given)
         return forecast("binomial", 4, [1000] * 5, budget).width
 
     assert of() > of(masks=Masks()) > 1.0

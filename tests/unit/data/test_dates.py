@@ -1,6 +1,7 @@
 """Dates, recoded levels and words for true and false: each value by itself."""
 
 import datetime
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -145,9 +146,9 @@ def test_targets_are_recoded(target: data.schema.Target) -> None:
         (lambda: data.ClassTarget("y", ["a", "b"], map={"x": "c"}), "not among"),
     ],
 )
-def test_recoding_is_checked(call: object, message: str) -> None:
+def test_recoding_is_checked(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ProblemError, match=message):
-        call()  # pyright: ignore[reportCallIssue]
+        call()
 
 
 def test_words_for_true_and_false() -> None:

@@ -34,9 +34,9 @@ def frame(records: int = 400) -> Any:
     rng = np.random.default_rng(3)
     return pd.DataFrame(
         {
-            "sex": rng.choice(["f", "m", None], records, p=[0.5, 0.4, 0.1]),  # type: ignore[arg-type]
+            "sex": rng.choice(np.array(["f", "m", None]), records, p=[0.5, 0.4, 0.1]),
             "age": rng.choice([0.1, 17.9, 18.0, 39.99, 40.0, 64.7, 120.3], records),
-            "well": rng.choice([True, False, None], records),  # type: ignore[arg-type]
+            "well": rng.choice(np.array([True, False, None]), records),
         }
     )
 

@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -58,8 +59,8 @@ def test_a_file_per_site_may_have_decimal_commas(tmp_path: Path) -> None:
     for site, table in visits().groupby("site"):
         paths[str(site)] = tmp_path / f"{site}.csv"
         table.drop(columns="site").to_csv(paths[str(site)], sep=";", decimal=",", index=False)
-    given = {"columns": DECLARED, "family": "binomial", "epsilon": 3.0, "seed": 0}
-    fit = tacit.glm("ill ~ age", paths, decimal=",", **given)  # pyright: ignore[reportArgumentType]
+    given: dict[str, Any] = {"columns": DECLARED, "family": "binomial", "epsilon": 3.0, "seed": 0}
+    fit = tacit.glm("ill ~ age", paths, decimal=",", **given)
     np.testing.assert_allclose(fit.table.values, fitted().table.values, rtol=1e-12)
 
 

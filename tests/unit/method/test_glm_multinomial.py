@@ -129,9 +129,15 @@ def frame(records: int) -> pd.DataFrame:
     return pd.DataFrame(named).assign(site=np.arange(records) % 4)
 
 
+def whole() -> tacit.Regression:
+    """A fit without noise."""
+    return tacit.glm(
+        "y ~ x0 + x1", frame(2000), columns=COLUMNS, family="multinomial", epsilon=None, seed=0
+    )
+
+
 def test_it_predicts_the_probability_of_every_level(tmp_path: Path) -> None:
-    given = {"columns": COLUMNS, "family": "multinomial", "epsilon": None, "seed": 0}
-    fit = tacit.glm("y ~ x0 + x1", frame(2000), **given)  # type: ignore[arg-type]
+    fit = whole()
     fit.save(tmp_path / "fit.json")
     new = pd.DataFrame({"x0": [0.5, np.nan, 0.2], "x1": [-0.3, 0.1, 0.9]})
     found = load_regression(tmp_path / "fit.json").predict(new.dropna())
@@ -170,8 +176,7 @@ def test_steps_towards_a_rare_level_count_as_much_as_all_others() -> None:
 
 
 def test_a_file_with_other_levels_is_refused(tmp_path: Path) -> None:
-    given = {"columns": COLUMNS, "family": "multinomial", "epsilon": None, "seed": 0}
-    fit = tacit.glm("y ~ x0 + x1", frame(2000), **given)  # type: ignore[arg-type]
+    fit = whole()
     text = fit.model.to_json()
     path = tmp_path / "fit.json"
     for changed in (

@@ -19,6 +19,7 @@ from tacit.data.cells import Column, Scale
 from tacit.data.design import design_of
 from tacit.errors import ConfigError, ProblemError
 from tacit.method import PrivateGLM, load_regression
+from tacit.method.glm import FamilyName
 from tests.quick import only
 
 RECORDS = 4000
@@ -47,14 +48,14 @@ def drawn(family: str) -> pd.DataFrame:
     return pd.DataFrame({"site": site, "x": x, "time": time, "weight": weight, "y": y})
 
 
-def fitted(family: str, **given: Any) -> tacit.Regression:
+def fitted(family: FamilyName, **given: Any) -> tacit.Regression:
     columns = {name: DECLARED[name] for name in ("x", "time")} | {"y": TARGETS[family]}
     columns |= {"weight": DECLARED["weight"]} if "weights" in given else {}
     return tacit.glm(
         "y ~ x + offset(log(time))",
         drawn(family),
         columns=columns,
-        family=family,  # type: ignore[arg-type]
+        family=family,
         epsilon=None,
         **given,
     )
@@ -159,7 +160,8 @@ def test_weights_and_covariances_that_cannot_be_are_refused() -> None:
     with pytest.raises(ConfigError, match="weights is 'weight'"):
         made(weights="weight")
     records = drawn("binomial")[:40]
+    number: Any = 3
     with pytest.raises(ConfigError, match="weights=3"):
-        tacit.glm("y ~ x", records, family="binomial", weights=3)  # type: ignore[arg-type]
+        tacit.glm("y ~ x", records, family="binomial", weights=number)
     with pytest.raises(ProblemError, match=r"'weigh'.*'weight'"):
         tacit.glm("y ~ x", records, family="binomial", weights="weigh")

@@ -45,7 +45,7 @@ def frame(records: int = 600) -> pd.DataFrame:
         {
             "arm": arm,
             "age": np.where(rng.random(records) < 0.1, np.nan, age),
-            "sex": rng.choice(["f", "m", None], records, p=[0.5, 0.4, 0.1]),  # type: ignore[arg-type]
+            "sex": rng.choice(np.array(["f", "m", None]), records, p=[0.5, 0.4, 0.1]),
             "ill": rng.random(records) < 0.3,
             "stage": rng.choice(STAGES, records, p=[0.7, 0.25, 0.05]),
         }

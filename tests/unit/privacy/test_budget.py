@@ -24,7 +24,8 @@ def test_a_budget_has_sane_defaults() -> None:
 
 
 def test_words_become_enums() -> None:
-    asked = Privacy(clip=1.0, epsilon=1.0, noise="laplace", relation="add_remove")  # pyright: ignore[reportArgumentType] - converted
+    words: dict[str, Any] = {"noise": "laplace", "relation": "add_remove"}
+    asked = Privacy(clip=1.0, epsilon=1.0, **words)
     assert asked.noise is NoiseKind.LAPLACE
     assert asked.relation is Relation.ADD_REMOVE
     assert asked.order == 1

@@ -1,6 +1,7 @@
 """Noise from a budget: closed form, search and impossible budgets."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 
@@ -38,9 +39,9 @@ def test_a_pure_budget_gives_the_sum() -> None:
         lambda z: ModelClaim(Repeated(GaussianRelease(z), 30), "theorem", "assumption", "reason"),
     ],
 )
-def test_the_smallest_noise_within_the_budget(event: object) -> None:
+def test_the_smallest_noise_within_the_budget(event: Callable[[float], Event]) -> None:
     def released(noise: float) -> list[Event]:
-        return [event(noise)]  # pyright: ignore[reportCallIssue] - one of the lambdas above
+        return [event(noise)]
 
     noise = noise_multiplier(1.0, 1e-6, released)
     assert accounting.epsilon(released(noise), 1e-6) <= 1.0
@@ -74,9 +75,9 @@ def test_a_delta_that_is_too_small_is_refused() -> None:
         (1e-6, lambda z: LaplaceRelease(0.5)),
     ],
 )
-def test_a_budget_that_no_noise_can_meet(delta: float, event: object) -> None:
+def test_a_budget_that_no_noise_can_meet(delta: float, event: Callable[[float], Event]) -> None:
     with pytest.raises(PrivacyError, match="no noise meets epsilon=1"):
-        noise_multiplier(1.0, delta, lambda z: [event(z)])  # pyright: ignore[reportCallIssue] - as above
+        noise_multiplier(1.0, delta, lambda z: [event(z)])
 
 
 @pytest.mark.parametrize(

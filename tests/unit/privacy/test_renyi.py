@@ -9,6 +9,7 @@ from tacit.privacy import accounting
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
     DiscreteLaplaceRelease,
+    Event,
     GaussianRelease,
     LaplaceRelease,
     PoissonSampled,
@@ -37,8 +38,8 @@ def discrete_laplace(scale: float, centre: int) -> np.ndarray:
     return log - np.logaddexp.reduce(log)
 
 
-def curve(*events: object) -> Renyi:
-    return Renyi.of(Tally.of(events))  # pyright: ignore[reportArgumentType] - events all
+def curve(*events: Event) -> Renyi:
+    return Renyi.of(Tally.of(events))
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.5, 3.0])

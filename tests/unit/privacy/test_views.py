@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -197,8 +198,8 @@ def test_guarantees_are_model_claims_that_name_who_looks() -> None:
         ("not a finite number", {"weights": np.full((4, 4), math.nan)}),
     ],
 )
-def test_arguments_out_of_range_are_named(match: str, changes: dict[str, object]) -> None:
-    settings: dict[str, object] = {
+def test_arguments_out_of_range_are_named(match: str, changes: dict[str, Any]) -> None:
+    settings: dict[str, Any] = {
         "weights": np.full((4, 4), 0.25),
         "steps": 2,
         "noise_multiplier": 1.0,
@@ -206,4 +207,4 @@ def test_arguments_out_of_range_are_named(match: str, changes: dict[str, object]
         "observers": [0],
     }
     with pytest.raises(PrivacyError, match=match):
-        gossip_guarantees(**{**settings, **changes})  # pyright: ignore[reportArgumentType] - one is wrong on purpose
+        gossip_guarantees(**{**settings, **changes})

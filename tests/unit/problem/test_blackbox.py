@@ -429,13 +429,16 @@ def test_lists_of_functions_are_refused(pytestconfig: pytest.Config) -> None:
     if pytestconfig.getoption("jaxtyping_packages", None):
         pytest.skip("annotations are checked before")
     alone = r"got a list of 6: write functions = .* functions\[agent\]\(x\), agents=6$"
-    for given in ({}, {"x0": [0.0]}, {"agents": 6}):
+    several: Any = [cost] * 6
+    more: list[dict[str, Any]] = [{}, {"x0": [0.0]}, {"agents": 6}]
+    for given in more:
         with pytest.raises(ProblemError, match=alone):
-            black_box_problem([cost] * 6, **given)  # type: ignore[arg-type]
+            black_box_problem(several, **given)
     with pytest.raises(ProblemError, match=alone):
-        black_box([cost] * 6)  # type: ignore[arg-type]
+        black_box(several)
+    several = [squared] * 3
     with pytest.raises(ProblemError, match=r"needs a function of a point, got list$"):
-        record_box([squared] * 3, RECORDS)  # type: ignore[arg-type]
+        record_box(several, RECORDS)
     with pytest.raises(ProblemError, match="needs a function of a point, got float"):
         Host(3.0, (0,), None, False)
 

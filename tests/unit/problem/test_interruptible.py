@@ -13,8 +13,11 @@ import pytest
 from tacit.problem import interruptible as module
 from tacit.problem.interruptible import interruptible
 
-NOTHING: Any = lambda: False  # noqa: E731
 PLACE = contextvars.ContextVar("place", default="nowhere")
+
+
+def nothing() -> Any:
+    return False
 
 
 def test_a_call_finds_the_settings_of_its_caller() -> None:
@@ -26,7 +29,7 @@ def test_a_call_finds_the_settings_of_its_caller() -> None:
     device = jax.devices()[0]
     with jax.enable_x64(True), jax.default_device(device), jax.debug_nans(True):
         main, *here = found()
-        elsewhere, *there = interruptible(found, NOTHING, NOTHING)
+        elsewhere, *there = interruptible(found, nothing, nothing)
     assert here == there
     assert main and not elsewhere
 
@@ -39,9 +42,9 @@ def test_errors_are_raised_here() -> None:
         raise KeyError("what it left")
 
     with pytest.raises(ValueError, match="a call"):
-        interruptible(wrong, NOTHING, NOTHING)
+        interruptible(wrong, nothing, nothing)
     with pytest.raises(KeyError, match="what it left"):
-        interruptible(wrong, NOTHING, unsettled)
+        interruptible(wrong, nothing, unsettled)
 
 
 @pytest.fixture

@@ -67,7 +67,8 @@ def test_stored_values_are_not_taken_for_exact_ones(tmp_path: Any) -> None:
     )
     with pytest.raises(ProblemError, match="every value of a cost is the same"):
         measure_noise(task, repeats=2, directions=1, widest=1e-4)
-    assert task.objectives.calls == 8  # type: ignore[attr-defined]
+    objectives: Any = task.objectives
+    assert objectives.calls == 8
     assert not (tmp_path / "evaluations.sqlite").exists()
 
 

@@ -88,4 +88,4 @@ def test_every_public_name_is_there():
         assert getattr(package, name) is not None
     assert set(package.__all__) <= set(dir(package))
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
-        package.nothing_of_the_kind  # noqa: B018 the access is the test
+        package.nothing_of_the_kind  # noqa: B018 - the access is the test

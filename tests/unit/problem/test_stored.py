@@ -166,8 +166,8 @@ class Listed(list[float]):
 
 def nested(factor: float) -> Any:
     """An object that is its own part."""
-    made = Simulator(factor)
-    made.itself = made  # type: ignore[attr-defined]
+    made: Any = Simulator(factor)
+    made.itself = made
     return made
 
 

@@ -105,8 +105,9 @@ def test_methods_have_a_line_each(private: tacit.Result, open_: tacit.Result) ->
         ("DGD", 1),
     ]
     assert [line.name for line in plot.trade_off(private).data] == ["private"]
+    several: Any = [private, other]
     with pytest.raises(ConfigError, match=r"give the result of tacit\.run"):
-        plot.convergence([private, other])  # pyright: ignore
+        plot.convergence(several)
 
 
 def test_a_network_is_drawn_with_its_names() -> None:

@@ -134,9 +134,8 @@ class Another(Ring):
 
     def kind(self, number: int, agreed: Any) -> Callable[..., Session]:
         def made(*arguments: Any, **more: Any) -> Session:
-            party = Session(*arguments, **more)
-            # in the place of a method, which type checkers do not let one assign
-            party.serve = partial(self.greeting, party.serve)  # pyright: ignore[reportAttributeAccessIssue]
+            party: Any = Session(*arguments, **more)
+            party.serve = partial(self.greeting, party.serve)
             return party
 
         return made if number == 2 else Session

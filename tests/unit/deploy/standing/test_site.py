@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,10 +46,10 @@ def test_a_coordinator_has_neither_records_nor_ledger(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_a_site_leaves_nothing(
-    tmp_path: Path, given: dict[str, object], said: str
+    tmp_path: Path, given: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(ConfigError, match=said):
-        join(tmp_path / "site", "north", **given)  # type: ignore[arg-type]
+        join(tmp_path / "site", "north", **given)
     assert not (tmp_path / "site" / "site.toml").exists()
 
 

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,10 +114,10 @@ def test_multipliers_are_rounded_to_the_safe_side(multiplier: float, sensitivity
         ({"sensitivity": 1e300, "noise_scale": 1e300}, "does not hold exactly"),
     ],
 )
-def test_what_no_grid_can_do_is_refused(arguments: dict[str, float], message: str) -> None:
+def test_what_no_grid_can_do_is_refused(arguments: dict[str, Any], message: str) -> None:
     fine = {"sensitivity": 1.0, "order": 1, "dimension": 1, "noise_scale": 1.0, "largest": 1.0}
     with pytest.raises(PrivacyError, match=message):
-        Grid.for_release(**{**fine, **arguments})  # pyright: ignore[reportArgumentType] mixed types
+        Grid.for_release(**{**fine, **arguments})
 
 
 @pytest.mark.parametrize("value", [[1.0], [[1.0, 2.0, 3.0]]])
