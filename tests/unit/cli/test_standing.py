@@ -109,7 +109,7 @@ def test_new_members_need_their_owners_fingerprint(three: Three) -> None:  # noq
     for more, said in (
         ([], "told you over another channel"),
         (["--fingerprint", "south=ABCD"], "It is not trusted"),
-        (["--fingerprint", "south"], "write NAME=CODE"),
+        (["--fingerprint", "south"], "must be NAME=CODE"),
         (["--fingerprint", "east=ABCD"], "no --member file is of that name"),
         (["--records", "south=many"], "not a number of records"),
     ):
