@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from tacit.report import ReportData, write_report
+from tests.standing import made, three
 from tests.unit.report.sample import sample
+
+__all__ = ["made", "three"]
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

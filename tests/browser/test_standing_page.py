@@ -15,7 +15,7 @@ from tacit.deploy.operate.watch import starting
 from tacit.deploy.standing.entries import Entry
 from tacit.deploy.standing.page import Page
 from tests.browser.test_report import CONTRAST, OVERFLOW, REQUEST
-from tests.unit.deploy.standing.conftest import Three, made, three  # noqa: F401 - fixtures
+from tests.standing import Three
 
 HOSTILE = "<img src=x onerror=alert(1)> & a study with a very-long-word-" + 12 * "without-end-"
 
@@ -52,7 +52,7 @@ def running(entry: Entry, site: Path) -> None:
 
 
 @pytest.fixture
-def address(three: Three) -> Iterator[str]:  # noqa: F811
+def address(three: Three) -> Iterator[str]:
     """A page with a run in every state."""
     site = three.sites["north"]
     failed = three.proposed("One that failed")
@@ -142,7 +142,7 @@ def test_it_fits_and_is_legible(
     assert {text: each for text, each in contrasts.items() if each < 4.5} == {}
 
 
-def test_it_says_when_the_agent_no_longer_answers(browser: Any, three: Three) -> None:  # noqa: F811
+def test_it_says_when_the_agent_no_longer_answers(browser: Any, three: Three) -> None:
     with Page(three.sites["north"]) as page:
         shown, *_ = opened(browser, page.address)
     shown.wait_for_selector("html[data-shown=failed]")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tacit.deploy.agreement.records import (
     counts_are_public,
-    read_records,
+    read_table,
     repeated_persons,
     unfit_records,
 )
@@ -53,7 +53,8 @@ def count(source: Source, data: Path) -> Count:
         ConfigError: columns that do not fit the study.
         ProblemError: a file that cannot be read.
     """
-    total, of = read_records(source, data)
+    table = read_table(source, data)
+    total, of = table.total, len(table.frame)
     records = len(total.rows)
     exact = counts_are_public(source, _names(source))
     return Count(
@@ -62,7 +63,7 @@ def count(source: Source, data: Path) -> Count:
         records=records,
         dropped=of - records,
         moved=total.moved,
-        unfit=unfit_records(source, data),
+        unfit=unfit_records(table),
         repeated=repeated_persons(source, data),
     )
 

@@ -12,7 +12,7 @@ from tacit.cli import app
 from tacit.deploy.standing.entries import State
 from tacit.privacy.ledger import read
 from tests.sites import records
-from tests.unit.deploy.standing.conftest import Three, made, three  # noqa: F401 - fixtures
+from tests.standing import Three
 
 
 def gives(*words: object) -> tuple[int, str]:
@@ -39,7 +39,7 @@ def test_join_says_what_is_missing(tmp_path: Path, words: list[str], said: str) 
     assert (code, said in output) == (2, True), output
 
 
-def test_join_counts_records_as_the_study_reads_them(three: Three) -> None:  # noqa: F811
+def test_join_counts_records_as_the_study_reads_them(three: Three) -> None:
     study = three.folder / "study.toml"
     study.write_text(three.study().text)
     table = three.folder / "records-20.csv"
@@ -53,7 +53,7 @@ def test_join_counts_records_as_the_study_reads_them(three: Three) -> None:  # n
 
 
 @pytest.mark.long
-def test_a_run_is_proposed_seen_approved_and_refused(three: Three) -> None:  # noqa: F811
+def test_a_run_is_proposed_seen_approved_and_refused(three: Three) -> None:
     north, south = three.sites["north"].folder, three.sites["south"].folder
     study, sent = three.folder / "study.toml", three.folder / "run.toml"
     study.write_text(three.study().text)
@@ -84,7 +84,7 @@ def test_a_run_is_proposed_seen_approved_and_refused(three: Three) -> None:  # n
 
 
 @pytest.mark.long
-def test_why_a_run_cannot_go_on_is_told_its_owner_alone(three: Three) -> None:  # noqa: F811
+def test_why_a_run_cannot_go_on_is_told_its_owner_alone(three: Three) -> None:
     """It may count records, so neither other programs nor a log of the agent get it."""
     site = three.sites["north"]
     offered = three.offered().manifest
@@ -100,7 +100,7 @@ def test_why_a_run_cannot_go_on_is_told_its_owner_alone(three: Three) -> None:  
     assert "has 20 records" not in output and "387 records" not in output
 
 
-def test_new_members_need_their_owners_fingerprint(three: Three) -> None:  # noqa: F811
+def test_new_members_need_their_owners_fingerprint(three: Three) -> None:
     north, study = three.sites["north"].folder, three.folder / "study.toml"
     study.write_text(three.study().text)
     gives("remove", "south", "--site", north)
@@ -121,7 +121,7 @@ def test_new_members_need_their_owners_fingerprint(three: Three) -> None:  # noq
     assert (code, "read out the code of the members" in output) == (0, True)
 
 
-def test_members_and_budgets_are_changed(three: Three) -> None:  # noqa: F811
+def test_members_and_budgets_are_changed(three: Three) -> None:
     site = three.sites["north"]
     assert gives("remove", "west", "--site", site.folder)[0] == 0
     assert gives("remove", "west", "--site", site.folder)[0] == 2
@@ -131,7 +131,7 @@ def test_members_and_budgets_are_changed(three: Three) -> None:  # noqa: F811
     assert (code, "give its records with --data" in output) == (2, True)
 
 
-def test_without_an_agent_there_is_nothing_to_stop(three: Three) -> None:  # noqa: F811
+def test_without_an_agent_there_is_nothing_to_stop(three: Three) -> None:
     folder = three.sites["north"].folder
     code, output = gives("stop", "--site", folder)
     assert (code, "No agent is running" in output) == (0, True)

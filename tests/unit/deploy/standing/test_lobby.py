@@ -16,7 +16,7 @@ from tacit.deploy.standing.inbox import Came
 from tacit.deploy.standing.listing import list_of, read_list, shown
 from tacit.deploy.standing.lobby import Lobby, _number
 from tacit.deploy.standing.members import known, remove
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.deploy.standing.page import HOST, Page
 from tacit.errors import ConfigError
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tacit.deploy.standing.approval import approved, check_undecided, refuse
 from tacit.deploy.standing.entries import Decision, State, Studied, now, refusal, refused_by
 from tacit.deploy.standing.queue import Queue
 from tacit.errors import ConfigError
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 
 def cards(three: Three, *names: str) -> dict[str, Card]:

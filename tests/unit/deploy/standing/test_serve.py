@@ -13,7 +13,7 @@ from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked, runs, se
 from tacit.deploy.standing.entries import State
 from tacit.deploy.standing.serve import Agent
 from tacit.errors import SiteBusy
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 
 def an_agent(three: Three) -> Agent:
