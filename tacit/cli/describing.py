@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tacit.cli.console import guarded
 from tacit.cli.of_a_table import Given
 from tacit.cli.running import run_source
-from tacit.cli.written import check_given, declarations, pairs, run_written, worded
+from tacit.cli.written import by_column, check_given, declarations, run_written, worded
 from tacit.errors import ConfigError
 from tacit.method.table_one import PrivateTableOne
 from tacit.study._output import Destination
@@ -217,7 +217,7 @@ def describe_by_study(path: Path, typed: Sequence[str], given: Given) -> int:
 
 def _shares(given: Sequence[str]) -> dict[str, Any]:
     found: dict[str, float] = {}
-    for name, text in pairs("share", given).items():
+    for name, text in by_column("share", given).items():
         try:
             found[name] = float(text)
         except ValueError:

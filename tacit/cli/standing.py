@@ -214,7 +214,7 @@ def propose(
 
 @app.command("list")
 def show(site: SiteFolder = HERE, json: Json = False) -> None:
-    """List runs: who proposed them, what they cost, and where they are."""
+    """List runs: who has signed them, what they cost, and where they are."""
     from tacit.cli import standing_listing
 
     raise typer.Exit(standing_listing.show(site, json=json))
@@ -311,7 +311,7 @@ def upgrade(
     A run ends with the version that it began with, so the agent finishes what it is in first. If
     the command fails, the agent goes on as it was.
 
-    For example: tacit site upgrade -- pip install -U 'tacit[deploy]'
+    For example: tacit site upgrade -- pip install -U '.[deploy]'
     """
     from tacit.cli.standing_agent import upgrade as renew
 

@@ -74,7 +74,7 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
         if not words:
             raise ConfigError(
                 "give the command that installs the new version, after --, such as: tacit site "
-                "upgrade -- pip install -U 'tacit[deploy]'"
+                "upgrade -- pip install -U '.[deploy]'"
             )
         if not runs(site):
             return _installed(words)

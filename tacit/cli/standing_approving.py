@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.cli.console import guarded, say, table
+from tacit.cli.pairs import pairs
 from tacit.errors import ConfigError, TacitError
 from tacit.privacy.digits import rounded_up, short
 
@@ -43,9 +44,9 @@ def propose(
         from tacit.deploy.standing.site import find
         from tacit.study.read import read_study
 
-        site, told = find(folder), _pairs(fingerprints, "--fingerprint", "CODE")
+        site, told = find(folder), pairs("fingerprint", fingerprints, "NAME=CODE")
         counts = {
-            name: _number(text) for name, text in _pairs(records, "--records", "NUMBER").items()
+            name: _number(text) for name, text in pairs("records", records, "NAME=NUMBER").items()
         }
         if output is not None and output.exists():
             raise ConfigError(f"{output} exists already; give another --output")
@@ -211,17 +212,6 @@ def cost(weighed: Weighed) -> str:
         f"It charges the dataset {weighed.dataset}: {before}; with this run it would be "
         f"{rounded_up(found.after)} at most (delta {short(found.delta)})."
     )
-
-
-def _pairs(texts: Sequence[str], option: str, what: str) -> dict[str, str]:
-    """Options of the form NAME=VALUE."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise ConfigError(f"{option} {text}: write NAME={what}")
-        found[name] = value
-    return found
 
 
 def _number(text: str) -> int:

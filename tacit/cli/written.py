@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from tacit.cli.of_a_table import Given
+from tacit.cli.pairs import pairs
 from tacit.cli.running import free, run_source
 from tacit.cli.writing import check_free, check_study, write_text
 from tacit.data.columns import Undeclared
@@ -186,22 +187,9 @@ def _warning(name: str, what: str) -> str:
     )
 
 
-def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+def by_column(option: str, given: Sequence[str]) -> dict[str, str]:
     """An option of the form COLUMN=VALUE, given several times."""
-    found: dict[str, str] = {}
-    for each in given:
-        name, equals, value = each.partition("=")
-        if not (name and equals and value):
-            raise ConfigError(
-                f"{option}={each!r} must be a column and its {option}, as in {_EXAMPLES[option]}"
-            )
-        if name in found:
-            raise ConfigError(
-                f"--{option} is given twice for {name!r}, as {found[name]} and {value}; leave one "
-                "of them out"
-            )
-        found[name] = value
-    return found
+    return pairs(option, given, f"a column and its {option}, as in {_EXAMPLES[option]}")
 
 
 class Declarations(TypedDict):
@@ -215,9 +203,9 @@ class Declarations(TypedDict):
 def declarations(bounds: Sequence[str], levels: Sequence[str], maps: Sequence[str]) -> Declarations:
     """Bounds, levels and maps by column, from options."""
     return Declarations(
-        bounds={name: _bounds(name, text) for name, text in pairs("bounds", bounds).items()},
-        levels={name: text.split(",") for name, text in pairs("levels", levels).items()},
-        maps={name: _map(name, text) for name, text in pairs("map", maps).items()},
+        bounds={name: _bounds(name, text) for name, text in by_column("bounds", bounds).items()},
+        levels={name: text.split(",") for name, text in by_column("levels", levels).items()},
+        maps={name: _map(name, text) for name, text in by_column("map", maps).items()},
     )
 
 

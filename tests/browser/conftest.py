@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tacit.report import ReportData, write_report
-from tests.unit.deploy.standing.conftest import made, three
+from tests.standing import made, three
 from tests.unit.report.sample import sample
 
 __all__ = ["made", "three"]

@@ -15,7 +15,7 @@ from tacit.deploy.operate.watch import starting
 from tacit.deploy.standing.entries import Entry
 from tacit.deploy.standing.page import Page
 from tests.browser.test_report import CONTRAST, OVERFLOW, REQUEST
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 HOSTILE = "<img src=x onerror=alert(1)> & a study with a very-long-word-" + 12 * "without-end-"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tacit.deploy.agreement.records import (
     counts_are_public,
-    read_records,
+    read_table,
     repeated_persons,
     unfit_records,
 )
@@ -64,7 +64,8 @@ def count(source: Source, data: Path) -> Count:
         except TacitError as error:
             unfit = str(error)
         return Count(1, exact=True, records=1, dropped=0, moved={}, unfit=unfit, cost=True)
-    total, of = read_records(source, data)
+    table = read_table(source, data)
+    total, of = table.total, len(table.frame)
     records = len(total.rows)
     exact = counts_are_public(source, _names(source))
     return Count(
@@ -73,7 +74,7 @@ def count(source: Source, data: Path) -> Count:
         records=records,
         dropped=of - records,
         moved=total.moved,
-        unfit=unfit_records(source, data),
+        unfit=unfit_records(table),
         repeated=repeated_persons(source, data),
     )
 

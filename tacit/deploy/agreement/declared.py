@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import Contract, contract
@@ -23,12 +22,14 @@ from tacit._engine.plan import Plan, as_arrays
 from tacit.data.schema import Prepared
 from tacit.deploy.agreement.bounds import Bounds, bounds_of
 from tacit.deploy.agreement.manifest import Manifest
-from tacit.deploy.agreement.records import counts_are_public, read_records, unfit_records
+from tacit.deploy.agreement.records import (
+    counts_are_public,
+)
 from tacit.deploy.files import write_secret
 from tacit.deploy.member.record import MOST_TURNS
 from tacit.deploy.member.schedule import Schedule
 from tacit.deploy.member.sum_session import Sums
-from tacit.errors import ConfigError, PrivacyError, ProblemError, RuntimeFailure
+from tacit.errors import ConfigError, PrivacyError, RuntimeFailure
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Status
@@ -39,7 +40,7 @@ from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.simulator import LossBox
 from tacit.problem.task import Rows, Task
 from tacit.study.build import build_declared, build_method, build_objective
-from tacit.study.costs import OwnCost, declared_costs, own_cost, read_owner
+from tacit.study.costs import OwnCost
 from tacit.study.networks import build_network
 from tacit.study.read import Source
 from tacit.types import Role
@@ -155,63 +156,6 @@ def declared(
     return Declared(manifest, source, problem, plan, agreed, schedule, own)
 
 
-def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared | OwnCost:
-    """Read an owner's records, and compare their number with what it declared; or its simulator.
-
-    The content of a record decides nothing here: one that does not fit the study is empty, and only
-    `misfits` tells its owner.
-
-    Raises:
-        ConfigError: columns that do not fit the study.
-        ProblemError: a file that cannot be read, or more or fewer records than declared.
-    """
-    source, member = manifest.source(data.parent), manifest.agents[agent]
-    if source.costs:
-        own = read_owner(data)
-        own_cost(source, agent, own)  # what cannot be started is said before the run
-        return own
-    prepared = read_records(source, data)[0].prepared
-    if (prepared.feature_names, len(prepared.levels)) != (manifest.features, manifest.classes):
-        raise ProblemError(
-            f"{data} becomes the features {', '.join(prepared.feature_names)}, and the manifest "
-            f"has {', '.join(manifest.features)}; both follow from the study, so the columns of "
-            "this table differ from those of the table that the manifest was made with"
-        )
-    found = len(prepared.targets)
-    if not counts_are_public(source, manifest.names):
-        if found > member.records:  # their number is private: nobody else learns it
-            raise ProblemError(
-                f"{data} has more records than the {member.records} that {member.name!r} declared "
-                "never to exceed; agree on a manifest with a larger number"
-            )
-    elif found != member.records:
-        raise ProblemError(
-            f"{data} has {found} records, and the manifest says {member.records} of "
-            f"{member.name!r}; is it the table of this member? If so, agree on a manifest with the "
-            "right number"
-        )
-    if found == 0:  # an empty record, because shapes require one
-        width, kind = prepared.features.shape[1], prepared.targets.dtype
-        empty = np.full((1, width), np.nan if source.statistics else 0.0)
-        prepared = replace(prepared, features=empty, targets=np.zeros(1, dtype=kind))
-    return prepared
-
-
-def misfits(manifest: Manifest, data: Path) -> str:
-    """Which records of an owner do not fit the study: private, only for the owner, before a run.
-
-    Args:
-        manifest: the agreed manifest.
-        data: file of the owner's records.
-
-    Returns:
-        The number of such records, and what is wrong with the first; empty if all fit.
-    """
-    if manifest.source(data.parent).costs:
-        return ""
-    return unfit_records(manifest.source(data.parent), data)
-
-
 def _assumed(source: Source, exactly: bool) -> tuple[str, ...]:
     """What every site assumes about its file before it starts, and about the records in it."""
     from tacit.data.total import assumed
@@ -225,19 +169,6 @@ def _assumed(source: Source, exactly: bool) -> tuple[str, ...]:
         f"{number}; whether that is so is public",
         *assumed(replace(schema(source, patterns=True), site=None)),
     )
-
-
-def features(source: Source, data: Path) -> tuple[tuple[str, ...], int]:
-    """Names of the features that a table's columns become, and the number of classes.
-
-    Raises:
-        ConfigError: a table that does not fit the study.
-    """
-    if source.costs:
-        names = source.study.partition.names
-        return declared_costs(source, names).parameter_names, 0
-    prepared = read_records(source, data)[0].prepared
-    return prepared.feature_names, len(prepared.levels)
 
 
 def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]], dict[int, Event]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,39 @@ if TYPE_CHECKING:
     from tacit.data.total import Total
 
 
-def read_records(source: Source, data: Path) -> tuple[Total, int]:
-    """An owner's records as a run uses them, and the number of rows in the table."""
+@dataclass(frozen=True, eq=False)
+class Table:
+    """An owner's table as a study reads it.
+
+    Attributes:
+        frame: the table.
+        declared: what the study declares of its columns.
+        total: its records as a run uses them.
+    """
+
+    frame: Any
+    declared: Schema
+    total: Total
+
+
+def read_table(source: Source, data: Path) -> Table:
+    """Read an owner's table.
+
+    Raises:
+        ConfigError: columns that do not fit the study.
+        ProblemError: a file that cannot be read.
+    """
     from tacit.data.total import prepare_total
 
     with source.section("data"):
         frame, declared = _table(source, data)
-        return prepare_total(frame, declared), len(frame)
+        return Table(frame, declared, prepare_total(frame, declared))
+
+
+def read_records(source: Source, data: Path) -> tuple[Total, int]:
+    """An owner's records as a run uses them, and the number of rows in the table."""
+    table = read_table(source, data)
+    return table.total, len(table.frame)
 
 
 def _table(source: Source, data: Path) -> tuple[Any, Schema]:
@@ -36,12 +62,11 @@ def _table(source: Source, data: Path) -> tuple[Any, Schema]:
     return frame, replace(schema(source, list(map(str, frame.columns))), site=None)
 
 
-def unfit_records(source: Source, data: Path) -> str:
+def unfit_records(table: Table) -> str:
     """Which records of an owner do not fit a study: private, only for the owner, before a run.
 
     Args:
-        source: the study.
-        data: file of the owner's records.
+        table: the owner's table.
 
     Returns:
         The number of such records, all values that do not fit, and what is wrong with the first;
@@ -50,10 +75,9 @@ def unfit_records(source: Source, data: Path) -> str:
     from tacit.data.table import prepare
     from tacit.data.total import unfit_values
 
-    unfit = read_records(source, data)[0].unfit
+    unfit, frame, declared = table.total.unfit, table.frame, table.declared
     if not unfit.any():
         return ""
-    frame, declared = _table(source, data)
     values = "; ".join(
         f"{name}: {', '.join(f'{value} ({count:,})' for value, count in found.items())}"
         for name, found in unfit_values(frame, declared).items()

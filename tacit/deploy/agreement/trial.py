@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.deploy.agreement.declared import own_records
 from tacit.deploy.agreement.manifest import Manifest
+from tacit.deploy.agreement.own import own_records
 from tacit.problem.problem import Problem
 from tacit.problem.simulator import LossBox, tried, tried_cost
 from tacit.study.build import build_declared, build_objective

@@ -26,11 +26,11 @@ from tacit.deploy.agreement.declared import (
     charges,
     check_secure,
     declared,
-    own_records,
     own_secret,
     releases,
 )
 from tacit.deploy.agreement.manifest import Manifest, read_manifest
+from tacit.deploy.agreement.own import own_records
 from tacit.deploy.files import check_private, make_folder, write_json, write_text
 from tacit.deploy.identity.keys import WARN_DAYS, Keys, load
 from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, pair_keys

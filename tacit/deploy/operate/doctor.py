@@ -22,8 +22,8 @@ from tempfile import TemporaryDirectory
 from cryptography import x509
 
 from tacit._engine.environment import versions
-from tacit.deploy.agreement.declared import misfits
 from tacit.deploy.agreement.manifest import Manifest, read_manifest
+from tacit.deploy.agreement.own import misfits
 from tacit.deploy.agreement.trial import simulated
 from tacit.deploy.identity.certificates import common_name
 from tacit.deploy.identity.keys import WARN_DAYS, Card, Keys, load

@@ -9,14 +9,9 @@ from pathlib import Path
 import jax
 
 from tacit.arguments import checked
-from tacit.deploy.agreement.declared import (
-    Declared,
-    check_secure,
-    counts_are_public,
-    declared,
-    features,
-)
+from tacit.deploy.agreement.declared import Declared, check_secure, counts_are_public, declared
 from tacit.deploy.agreement.manifest import Manifest, Member, agreed
+from tacit.deploy.agreement.own import features
 from tacit.deploy.identity.keys import read_card
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantee

@@ -27,8 +27,9 @@ import pandas as pd
 from tacit.arguments import checked
 from tacit.deploy.agreement.binding import folder_of
 from tacit.deploy.agreement.declare import rounded
-from tacit.deploy.agreement.declared import check_secure, counts_are_public, declared, own_records
+from tacit.deploy.agreement.declared import check_secure, counts_are_public, declared
 from tacit.deploy.agreement.manifest import REHEARSAL, Manifest, Member, agreed
+from tacit.deploy.agreement.own import own_records
 from tacit.deploy.agreement.trial import simulated
 from tacit.deploy.files import write_text
 from tacit.deploy.identity.certificates import create_authority

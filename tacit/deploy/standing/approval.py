@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.deploy.agreement.declared import charges, misfits, own_records
+from tacit.deploy.agreement.declared import charges
+from tacit.deploy.agreement.own import own_records
+from tacit.deploy.agreement.records import read_table, unfit_records
 from tacit.deploy.operate.proposal import Review, propose, review
 from tacit.deploy.standing.entries import Decision, Entry, now, refusal
 from tacit.deploy.standing.members import (
@@ -79,7 +81,10 @@ def weigh(site: Site, queue: Queue, entry: Entry, dataset: str | None = None) ->
         return Weighed(entry, found, None, None, (), None, "", unknown, code)
     name = site.dataset(dataset)
     queue.check_readable()
-    own_records(manifest, number, site.datasets[name])
+    data = site.datasets[name]
+    source = manifest.source(data.parent)
+    table = None if source.costs else read_table(source, data)  # once: it may be large
+    own_records(manifest, number, data, table)
     guarantee, events = found.run.guarantee[number], tuple(charges(found.run, number))
     budget = forecast(
         site.ledger,
@@ -89,7 +94,7 @@ def weigh(site: Site, queue: Queue, entry: Entry, dataset: str | None = None) ->
         events,
         guarantee.neighbours,
     )
-    told = misfits(manifest, site.datasets[name])
+    told = "" if table is None else unfit_records(table)
     return Weighed(entry, found, guarantee, name, events, budget, told, unknown, code)
 
 

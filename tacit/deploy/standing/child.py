@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from tacit.deploy.operate.status import read_status
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.site import Site
+from tacit.errors import ConfigError
 
 _END_SECONDS = 120.0
 """After which a process that was asked to stop is killed, which loses nothing."""
@@ -66,8 +67,8 @@ class Child:
     def status(self) -> dict[str, Any]:
         """What it last said of itself, since it was started; empty if nothing."""
         try:
-            found = json.loads((self.entry.state_folder / "status.json").read_bytes())
-        except (OSError, ValueError):
+            found = read_status(self.entry.state_folder)
+        except ConfigError:
             return {}
         age = time.time() - float(found.get("time", 0.0))
         return found if age <= time.monotonic() - self.began + 1.0 else {}

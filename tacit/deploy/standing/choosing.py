@@ -76,10 +76,7 @@ class Chooser:
     def neighbours(self, entry: Entry) -> frozenset[str]:
         """Names of the members with which this one exchanges messages in a run."""
         if entry.run not in self._around:
-            manifest = entry.manifest
-            number = manifest.number(self._site.load_keys().card.name)
-            names = [manifest.members[each].name for each in neighbours(manifest, number)]
-            self._around[entry.run] = frozenset(names)
+            self._around[entry.run] = neighbours_of(entry, self._site.load_keys().card.name)
         return self._around[entry.run]
 
     def of(self, entry: Entry) -> Tried:
@@ -137,7 +134,7 @@ class Chooser:
 
     def _may_begin(self, entry: Entry) -> bool:
         """Whether the neighbours know that all have signed, and all members are still trusted."""
-        if not self.neighbours(entry) <= entry.informed | entry.met:
+        if self.neighbours(entry) - entry.informed - entry.met:
             return False
         try:
             return not strangers(self._site, entry.manifest)
@@ -147,3 +144,10 @@ class Chooser:
 
     def _begun(self, entry: Entry) -> bool:
         return entry.state is State.BEGUN and self.neighbours(entry) <= entry.met
+
+
+def neighbours_of(entry: Entry, own: str) -> frozenset[str]:
+    """Names of the members with which a member exchanges messages in a run."""
+    members = entry.manifest.members
+    found = neighbours(entry.manifest, entry.manifest.number(own))
+    return frozenset(members[each].name for each in found)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +92,7 @@ class Entry:
     """A run in the queue.
 
     Attributes:
+        run: id of the run, in hexadecimal.
         folder: folder of the run.
         manifest: manifest with the signatures that are known here.
         study: what is read off its study.
@@ -104,6 +104,7 @@ class Entry:
         failure: why it ended without an answer; empty if it did not.
     """
 
+    run: str
     folder: Path
     manifest: Manifest
     study: Studied
@@ -113,11 +114,6 @@ class Entry:
     informed: frozenset[str] = frozenset()
     met: frozenset[str] = frozenset()
     failure: str = ""
-
-    @cached_property
-    def run(self) -> str:
-        """Id of the run, in hexadecimal."""
-        return self.manifest.run.hex()
 
     @property
     def signed(self) -> tuple[str, ...]:
@@ -157,8 +153,10 @@ class Entry:
 
     @property
     def open(self) -> bool:
-        """Whether the run may still be charged: approved, and not over."""
-        return self.state in (State.SIGNING, State.READY, State.BEGUN, State.FAILED)
+        """Whether the run may still be charged: approved, not over, and refused by nobody."""
+        if self.state in (State.SIGNING, State.READY):  # a refusal is final, so it cannot begin
+            return not self.refusals
+        return self.state in (State.BEGUN, State.FAILED)
 
 
 def refusal(keys: Keys, run: str) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from tacit.deploy.identity.pinning import trusted
+from tacit.deploy.operate.status import read_status
 from tacit.deploy.standing.approval import approved
 from tacit.deploy.standing.asking import serving
+from tacit.deploy.standing.choosing import neighbours_of
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site
-from tacit.errors import LedgerError, PrivacyError
+from tacit.errors import ConfigError, LedgerError, PrivacyError
 from tacit.privacy.ledger.forecast import forecast
 
 SEE_LIST = "tacit site list says why"
@@ -53,7 +55,7 @@ def overview(site: Site, queue: Queue) -> dict[str, Any]:
             for name, each in trusted(site.keys).items()
         ],
         "datasets": [_dataset(site, card.name, name, entries) for name in site.datasets],
-        "runs": [_run(each, agent.get("run") == each.run) for each in entries],
+        "runs": [_run(each, card.name, agent.get("run") == each.run) for each in entries],
         "problems": queue.problems,
     }
 
@@ -72,7 +74,7 @@ def _dataset(site: Site, owner: str, name: str, entries: list[Entry]) -> dict[st
     }
 
 
-def _run(entry: Entry, running: bool) -> dict[str, Any]:
+def _run(entry: Entry, own: str, running: bool) -> dict[str, Any]:
     study, decision = entry.study, entry.decision
     status = _status(entry) if entry.state in (State.BEGUN, State.FINISHED) else {}
     return {
@@ -84,7 +86,7 @@ def _run(entry: Entry, running: bool) -> dict[str, Any]:
         "dataset": None if decision is None else decision.dataset,
         "state": "running" if running else entry.state.value,
         "signed": list(entry.signed),
-        "waits_for": _waits_for(entry, status if running else {}),
+        "waits_for": _waits_for(entry, own, status if running else {}),
         "refused_by": sorted(entry.refusals),
         "failure": f"failed: {SEE_LIST}" if entry.failure else "",
         "progress": {key: status[key] for key in _PROGRESS if key in status},
@@ -94,20 +96,20 @@ def _run(entry: Entry, running: bool) -> dict[str, Any]:
     }
 
 
-def _waits_for(entry: Entry, status: Mapping[str, Any]) -> list[str]:
+def _waits_for(entry: Entry, own: str, status: Mapping[str, Any]) -> list[str]:
     """Whom a run waits for: to sign, to be told of it, or to send a message."""
     match entry.state:
         case State.PROPOSED:
             return ["you"]
         case State.SIGNING:
             return list(entry.unsigned)
+        case State.READY:
+            return sorted(neighbours_of(entry, own) - entry.informed - entry.met)
         case _:
             return list(status.get("waiting_for", ()))
 
 
 def _status(entry: Entry) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads((entry.state_folder / "status.json").read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found
+    with suppress(ConfigError):  # it has not been started
+        return read_status(entry.state_folder)
+    return {}

@@ -8,26 +8,30 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tacit.deploy.agreement.manifest import Manifest, parse_manifest
 from tacit.deploy.files import make_folder, write_json, write_text
 from tacit.deploy.identity.keys import Card, Keys
 from tacit.deploy.standing.entries import Decision, Entry, State, Studied
 from tacit.deploy.standing.merging import merged, written
+from tacit.deploy.standing.proposing import check_room, proposers
 from tacit.deploy.standing.site import Site
 from tacit.errors import ConfigError
 
-MOST_UNDECIDED = 50
-"""Runs that may wait for their owner's decision: others cannot fill the disk with proposals."""
-
-MOST_OF_ONE = 10
-"""Of those, runs that one member has signed: so nobody takes the room of the others."""
-
 _MOST_STUDIES = 1000
+
+
+class _Read(NamedTuple):
+    """What was read off a manifest's file, as long as that has one mark."""
+
+    mark: tuple[int, int, int]
+    run: str
+    manifest: Manifest
+    study: Studied
+    unsigned: tuple[str, ...]
 
 
 class Queue:
@@ -39,7 +43,7 @@ class Queue:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._read: dict[Path, tuple[tuple[int, int, int], Manifest, tuple[str, ...]]] = {}
+        self._read: dict[Path, _Read] = {}
         self._studied: dict[bytes, Studied] = {}
         self.problems: dict[str, str] = {}
         """What is wrong with runs that cannot be read, by the name of their folder."""
@@ -56,10 +60,6 @@ class Queue:
                 self._studied.clear()
             self._studied[run] = Studied.of(manifest)
         return self._studied[run]
-
-    def unsigned(self, manifest: Manifest) -> list[str]:
-        """Members whose signature is missing in a manifest, or is not theirs."""
-        return manifest.unsigned(summed=self.study(manifest).summed)
 
     def entries(self) -> list[Entry]:
         """All runs that can be read, by id: an order that is the same at every site.
@@ -112,22 +112,26 @@ class Queue:
         path = folder / "manifest.toml"
         about = path.stat()
         mark = about.st_mtime_ns, about.st_size, about.st_ino
-        if path not in self._read or self._read[path][0] != mark:
+        if path not in self._read or self._read[path].mark != mark:
             manifest = parse_manifest(path.read_bytes(), str(path), studied=False)
-            if self._site.folder_of(manifest.run) != folder:
+            run = manifest.run
+            if self._site.folder_of(run) != folder:
                 raise ConfigError(
-                    f"{path} is the manifest of run {manifest.run.hex()[:12]}, not of this "
-                    "folder's: somebody changed it. Delete the folder, or put the file back"
+                    f"{path} is the manifest of run {run.hex()[:12]}, not of this folder's: "
+                    "somebody changed it. Delete the folder, or put the file back"
                 )
-            self._read[path] = mark, manifest, tuple(self.unsigned(manifest))
-        _, manifest, unsigned = self._read[path]
+            study = self.study(manifest)
+            unsigned = tuple(manifest.unsigned(summed=study.summed))
+            self._read[path] = _Read(mark, run.hex(), manifest, study, unsigned)
+        read = self._read[path]
         decided = _json(folder / "decision.json")
         known = _json(folder / "known.json")
         return Entry(
+            read.run,
             folder,
-            manifest,
-            self.study(manifest),
-            unsigned,
+            read.manifest,
+            read.study,
+            read.unsigned,
             None if not decided else Decision(**decided),
             dict(known.get("refusals", {})),
             frozenset(known.get("informed", ())),
@@ -154,52 +158,24 @@ class Queue:
                 f"the manifest has another card for {own.name!r} than {self._site.keys}: somebody "
                 "else's, or an outdated one. Send your member file again"
             )
-        self._proposers(manifest, manifest.unsigned(summed=False), trusted)  # of whom it is read
-        by = self._proposers(manifest, self.unsigned(manifest), trusted)
+        proposers(manifest, manifest.unsigned(summed=False), trusted)  # of whom it is read
+        by = proposers(manifest, manifest.unsigned(summed=self.study(manifest).summed), trusted)
         folder = self._site.folder_of(manifest.run)
         with self._site.locked():
             if (folder / "manifest.toml").exists():
                 before = self._entry(folder)
-                if before.manifest.run != manifest.run:
+                if before.run != manifest.run.hex():
                     raise ConfigError(f"another run is in {folder}; propose it under another title")
                 both = self._merged(before.manifest, manifest)
                 if both != before.manifest:
                     write_text(folder / "manifest.toml", written(both))
                 return self._entry(folder)
             if trusted is not None:
-                self._check_room(by)
+                check_room(self.entries(), by)
             text = written(self._merged(manifest, manifest))
             make_folder(folder)
             write_text(folder / "manifest.toml", text)
             return self._entry(folder)
-
-    @staticmethod
-    def _proposers(
-        manifest: Manifest, missing: Sequence[str], trusted: Mapping[str, Card] | None
-    ) -> list[str]:
-        """Who has signed a manifest, and counts."""
-        signed = [each for each in manifest.members if each.name not in missing]
-        if trusted is not None:
-            known = {card.whole() for card in trusted.values()}
-            signed = [each for each in signed if each.card.whole() in known]
-        if signed:
-            return [each.name for each in signed]
-        raise ConfigError(
-            "nobody has signed this manifest, so nobody proposes it; its author proposes it "
-            "with `tacit site propose`"
-        )
-
-    def _check_room(self, by: Sequence[str]) -> None:
-        """Refuse a run of others if too many wait for a decision, of all or of those who signed."""
-        waiting = [each for each in self.entries() if each.state is State.PROPOSED]
-        of = Counter(name for each in waiting for name in each.signed)
-        told = ""
-        if len(waiting) >= MOST_UNDECIDED:
-            told = f"{MOST_UNDECIDED} runs"
-        elif min(of[name] for name in by) >= MOST_OF_ONE:
-            told = f"{MOST_OF_ONE} runs that {' and '.join(by)} signed"
-        if told:
-            raise ConfigError(f"{told} wait to be approved; refuse some before more are taken")
 
     def _merged(self, one: Manifest, other: Manifest) -> Manifest:
         return merged(one, other, summed=self.study(one).summed)

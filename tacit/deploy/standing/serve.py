@@ -139,7 +139,10 @@ class Agent:
             self.site = find(self.site.folder)  # datasets may have been added
             self._child = Child(self.site, candidate)
         except (TacitError, KeyError) as error:
-            self._fail(candidate, str(error))
+            if candidate.state is State.FINISHED:  # it stays so, though it cannot be served
+                self._chooser.served(candidate, well=False)
+            else:
+                self._fail(candidate, str(error))
             return
         log.info(
             "run %(run)s: %(title)s; its log is %(log)s",

@@ -1,7 +1,5 @@
-"""Three sites, for the commands of `tacit site`."""
+"""Three sites between peers that know each other."""
 
-from __future__ import annotations
-
-from tests.unit.deploy.standing.conftest import made, three
+from tests.standing import made, three
 
 __all__ = ["made", "three"]

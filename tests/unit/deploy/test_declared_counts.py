@@ -11,8 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.deploy.agreement.declared import check_secure, declared, own_records
+from tacit.deploy.agreement.declared import check_secure, declared
 from tacit.deploy.agreement.manifest import Manifest, agreed
+from tacit.deploy.agreement.own import own_records
 from tacit.deploy.identity import keys
 from tacit.deploy.operate.rehearse import prepare
 from tacit.errors import ProblemError

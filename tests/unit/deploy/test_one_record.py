@@ -8,8 +8,9 @@ import jax
 import numpy as np
 import pytest
 
-from tacit.deploy.agreement.declared import declared, features, misfits, own_records
+from tacit.deploy.agreement.declared import declared
 from tacit.deploy.agreement.manifest import Manifest, agreed
+from tacit.deploy.agreement.own import features, misfits, own_records
 from tacit.deploy.identity import keys
 from tacit.deploy.member.process import Options
 from tacit.deploy.operate.doctor import examine

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tacit.deploy.agreement.records import unfit_records
+from tacit.deploy.agreement.records import read_table, unfit_records
 from tacit.errors import ConfigError, ProblemError
 from tacit.study.describing import describe_study
 from tacit.study.fitting import Fit, fit_study
@@ -120,7 +120,7 @@ def test_a_message_has_all_values_that_are_not_declared(table: Path) -> None:
     other = parse_study(study_of(table, levels={"ill": ["nein", "ja"]}).text, "fit", table.parent)
     with pytest.raises(ConfigError, match=r"map = \{ .*\"ja \" = \"ja\".* is missing"):
         divide(other)
-    told = unfit_records(study, table)
+    told = unfit_records(read_table(study, table))
     assert told.startswith("3 of 6 records do not fit") and "ill: 'ja ' (2), 'k.A.' (1)" in told
 
 

@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 from tacit.cli import app
 from tacit.deploy.agreement.declare import count
-from tacit.deploy.agreement.declared import declared, own_records
+from tacit.deploy.agreement.declared import declared
 from tacit.deploy.agreement.manifest import agreed
+from tacit.deploy.agreement.own import own_records
 from tacit.deploy.identity import keys
 from tacit.deploy.operate.rehearse import prepare
 from tacit.study.read import parse_study

@@ -10,8 +10,9 @@ import pytest
 
 from tacit.data.guessing import guess_kinds
 from tacit.data.loaders import load
-from tacit.deploy.agreement.declared import own_records, read_records
 from tacit.deploy.agreement.manifest import REHEARSAL
+from tacit.deploy.agreement.own import own_records
+from tacit.deploy.agreement.records import read_records
 from tacit.deploy.operate.rehearse import (
     _records,
     _write_records,

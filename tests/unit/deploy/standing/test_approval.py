@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tacit.data import loaders
 from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.standing.approval import approve, invite, refuse, weigh
 from tacit.deploy.standing.members import (
@@ -22,7 +26,7 @@ from tacit.deploy.standing.site import join, set_budget
 from tacit.errors import BudgetExceeded, ConfigError, ProblemError
 from tacit.study.read import parse_study
 from tests.sites import records
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 
 def test_approved_runs_keep_their_share_of_the_budget(three: Three) -> None:
@@ -168,6 +172,23 @@ def test_records_that_are_not_as_declared_are_noticed_before_a_yes(three: Three)
     entry = queue.offer(offered.model_copy(update={"agents": tuple(agents)}))
     with pytest.raises(ProblemError, match="has 20 records, and the manifest says 21"):
         weigh(site, queue, entry)
+
+
+def test_an_owners_table_is_read_once(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
+    site, queue = three.sites["north"], three.queues["north"]
+    table = site.datasets["records"]
+    table.write_text(re.sub(r"\n\d+,", "\nold,", table.read_text(), count=1))
+    entry, read = three.offered(), list[Path]()
+    loading = loaders.load
+
+    def load(path: Path, **options: Any) -> Any:
+        read.append(path)
+        return loading(path, **options)
+
+    monkeypatch.setattr(loaders, "load", load)
+    weighed = weigh(site, queue, entry)
+    assert read == [table]
+    assert weighed.misfits.startswith("1 of 20 records do not fit")
 
 
 def test_who_takes_part_is_said_by_name(three: Three) -> None:

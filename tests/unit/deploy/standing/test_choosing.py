@@ -9,7 +9,7 @@ from tacit.deploy.identity.pinning import distrust, trust, trusted
 from tacit.deploy.standing.choosing import Chooser
 from tacit.deploy.standing.entries import State
 from tacit.deploy.standing.lobby import Lobby
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 
 def a_chooser(three: Three) -> Chooser:

@@ -16,7 +16,7 @@ from tacit.deploy.standing.inbox import Came
 from tacit.deploy.standing.listing import list_of, read_list, shown
 from tacit.deploy.standing.lobby import Lobby, _number
 from tacit.deploy.standing.members import known, remove
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 
 @contextmanager
@@ -210,3 +210,20 @@ def test_a_member_of_another_run_is_not_heard_of_this_one(three: Three) -> None:
             lobby._accept(number, f"{number}/{lobby._number}/list", data)
             lobby.tick()
             assert lobby.behind(entry.run) == heard
+
+
+def test_a_member_that_says_that_nobody_has_signed_is_not_informed(three: Three) -> None:
+    """An empty list is not everybody."""
+    entry, queue = three.ready(), three.queues["north"]
+    with closing(Lobby(three.sites["north"], queue)) as lobby:
+        number = _number(three.sites["south"].load_keys().card)
+        for signed, informed in (
+            ([], frozenset()),
+            (["north", "south"], frozenset()),
+            (["north", "south", "west"], frozenset({"south"})),
+        ):
+            said = {entry.run: {"signed": signed, "refused": {}, "at": ""}}
+            data = json.dumps({"format": "tacit-lobby-1", "runs": said}).encode()
+            lobby._accept(number, f"{number}/{lobby._number}/list", data)
+            lobby.tick()
+            assert queue.find(entry.run).informed == informed

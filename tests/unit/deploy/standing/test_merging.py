@@ -11,7 +11,7 @@ from tacit.deploy.identity.requests import accept, approve, ask, read_request
 from tacit.deploy.standing.merging import merged, written
 from tacit.errors import ConfigError
 from tests.sites import STUDY, a_manifest
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 JUNK = "2999-01-01T00:00:00Z " + "A" * 1_000_000
 

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.deploy.standing.page import HOST, Page
 from tacit.errors import ConfigError
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 
 @pytest.fixture
@@ -94,6 +94,20 @@ def test_it_shows_runs_budgets_and_members_and_no_record(page: Page, three: Thre
     (three.sites["north"].folder / "site.toml").write_text("format = 1")
     page._made = -1.0
     assert "problem" in json.loads(answer(page, "/status.json")[1])
+
+
+def test_a_run_that_is_ready_waits_for_those_who_do_not_know(page: Page, three: Three) -> None:
+    entry = three.ready("Ready")
+
+    def waits_for() -> list[str]:
+        page._made = -1.0
+        runs = json.loads(answer(page, "/status.json")[1])["runs"]
+        (row,) = [each for each in runs if each["state"] == "ready"]
+        return row["waits_for"]
+
+    assert waits_for() == ["south", "west"]
+    three.queues["north"].note(entry, informed=["west"])
+    assert waits_for() == ["south"]
 
 
 def test_why_a_run_failed_is_not_for_every_user_of_the_machine(page: Page, three: Three) -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.identity.keys import Card
-from tacit.deploy.standing import queue as queues
-from tacit.deploy.standing.approval import check_undecided, refuse
-from tacit.deploy.standing.entries import Decision, State, now, refusal, refused_by
+from tacit.deploy.standing import proposing
+from tacit.deploy.standing.approval import approved, check_undecided, refuse
+from tacit.deploy.standing.entries import Decision, State, Studied, now, refusal, refused_by
 from tacit.deploy.standing.queue import Queue
 from tacit.errors import ConfigError
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 
 def cards(three: Three, *names: str) -> dict[str, Card]:
@@ -108,7 +107,7 @@ def test_an_invalid_signature_never_displaces_a_valid_one(three: Three) -> None:
 def test_proposals_of_others_cannot_fill_the_queue(
     three: Three, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queues, "MOST_UNDECIDED", 1)
+    monkeypatch.setattr(proposing, "MOST_UNDECIDED", 1)
     queue, north = three.queues["south"], cards(three, "north")
     first, second = three.proposed("One"), three.proposed("Two")
     queue.take(first.manifest, trusted=north)
@@ -120,7 +119,7 @@ def test_proposals_of_others_cannot_fill_the_queue(
 def test_one_member_cannot_take_the_room_of_the_others(
     three: Three, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queues, "MOST_OF_ONE", 1)
+    monkeypatch.setattr(proposing, "MOST_OF_ONE", 1)
     queue, both = three.queues["south"], cards(three, "north", "west")
     first, second = three.proposed("One"), three.proposed("Two")
     queue.take(first.manifest, trusted=both)
@@ -137,7 +136,7 @@ def test_the_study_of_whoever_does_not_count_is_not_read(
     """Reading one takes longer than all the rest, and a study names parts to be imported."""
     manifest = three.proposed().manifest
     queue, read = three.queues["south"], list[Manifest]()
-    monkeypatch.setattr(queues.Studied, "of", read.append)
+    monkeypatch.setattr(Studied, "of", read.append)
     with pytest.raises(ConfigError, match="nobody has signed this manifest"):
         queue.take(manifest, trusted=cards(three, "west"))
     assert read == []
@@ -196,7 +195,20 @@ def test_states_follow_from_the_files(three: Three) -> None:
     (entry.state_folder / "result.json").write_text("{}")
     over = three.queues["north"].find(entry.run)
     assert (over.state, over.open) == (State.FINISHED, False)
-    assert not replace(Decision(approved=True, time=""), approved=False).approved
+
+
+def test_a_run_that_a_member_refused_gives_its_share_of_the_budget_back(three: Three) -> None:
+    """A refusal is final, so it cannot begin; one that has begun may still be charged."""
+    entry, queue = three.ready(), three.queues["north"]
+    assert queue.find(entry.run).open
+    south = three.sites["south"].load_keys()
+    queue.note(entry, refusals={"south": refusal(south, entry.run)})
+    assert not queue.find(entry.run).open
+    assert approved(queue.entries(), "records") == {}
+    entry.state_folder.mkdir()
+    (entry.state_folder / "journal.db").touch()
+    assert queue.find(entry.run).open
+    assert list(approved(queue.entries(), "records")) == [entry.run]
 
 
 def test_the_same_study_is_proposed_once(three: Three) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import pytest
 from tacit.deploy.identity.pinning import distrust
 from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked, runs, serving, wait
 from tacit.deploy.standing.entries import State
+from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.serve import Agent
 from tacit.errors import SiteBusy
-from tests.unit.deploy.standing.conftest import Three
+from tests.standing import Three
 
 
 def an_agent(three: Three) -> Agent:
@@ -63,3 +65,18 @@ def test_a_run_that_cannot_be_started_fails_with_its_reason(
     assert "gone" not in said  # a service's log has other readers
     assert agent._chooser.next(three.queues["north"].entries()) is None
     assert not Path(entry.state_folder).exists()
+
+
+def test_a_run_that_has_ended_stays_so_though_it_cannot_be_served(three: Three) -> None:
+    agent, entry, queue = an_agent(three), three.ready(), three.queues["north"]
+    entry.state_folder.mkdir()
+    (entry.state_folder / "result.json").write_text("{}")
+    decided = json.loads((entry.folder / "decision.json").read_text())
+    (entry.folder / "decision.json").write_text(json.dumps({**decided, "dataset": "gone"}))
+    agent._bundling.step = lambda entries, going: None  # there is nothing to bundle
+    agent._lobby = Lobby(three.sites["north"], queue)
+    agent._lobby._behind[entry.run] = {"west"}
+    agent._step(paused=False)
+    assert agent._lobby is None  # it was tried
+    assert queue.find(entry.run).state is State.FINISHED
+    assert agent._chooser.of(entry).again == math.inf
