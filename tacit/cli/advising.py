@@ -14,7 +14,7 @@ from tacit.cli.dimensions import Options, from_options, from_study
 from tacit.privacy.digits import short
 from tacit.problem.losses import Poisson
 from tacit.study.model import RegressionStudy
-from tacit.study.read import read_study
+from tacit.study.read import Source, read_study
 
 
 def show_advice(study: Path | None, options: Options, *, json: bool) -> int:
@@ -28,6 +28,10 @@ def show_advice(study: Path | None, options: Options, *, json: bool) -> int:
             from tacit.cli.forecasting import show_forecast
 
             return show_forecast(source, options, json=json)
+        if source is not None and has_widths(source):
+            from tacit.cli.forecasting_widths import show_widths
+
+            return show_widths(source, options, json=json)
         setting = from_options(options) if source is None else from_study(source, options)
         with progress("simulations", quiet=json) as told:
             advice = advise(
@@ -41,6 +45,11 @@ def show_advice(study: Path | None, options: Options, *, json: bool) -> int:
         return 0
 
     return guarded(command, as_json=json)
+
+
+def has_widths(source: Source) -> bool:
+    """Whether the study asks for statistics whose widths are forecast."""
+    return source.statistics and dict(source.study.method)["name"] in ("table1", "survival", "cox")
 
 
 def _tell(advice: Advice) -> None:

@@ -60,7 +60,9 @@ def advise(
     prevalence: Annotated[
         float | None,
         typer.Option(
-            show_default=False, help="Share of yes among the answers.  [default: 0.3 is assumed]"
+            show_default=False,
+            help="Share of yes among the answers, or of records with an event.  "
+            "[default: 0.3 is assumed]",
         ),
     ] = None,
     gain: Annotated[
@@ -91,7 +93,7 @@ def advise(
     """Estimate whether a study can succeed, and suggest settings.
 
     Methods are simulated on made-up records of the same shape; none of your records are read. For a
-    regression the width of its intervals is computed.
+    regression, a table 1, survival and a Cox regression the width of intervals is computed.
     """
     from tacit.cli.advising import show_advice
     from tacit.cli.dimensions import Options

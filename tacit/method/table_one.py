@@ -143,7 +143,7 @@ class PrivateTableOne(OneSum):
         return Groups(self.by, tuple(self.read))
 
     @property
-    def _asked(self) -> list[tuple[Column, Levels | Moments]]:
+    def asked(self) -> list[tuple[Column, Levels | Moments]]:
         """What is asked of a record, block by block, and for which column."""
         found: list[tuple[Column, Levels | Moments]] = []
         for column in self.columns:
@@ -157,7 +157,7 @@ class PrivateTableOne(OneSum):
     @property
     def query(self) -> BlockSum:
         """One block per column, and one more for each whose quantiles are asked for."""
-        asked, shares = self._asked, dict(self.shares)
+        asked, shares = self.asked, dict(self.shares)
         weights = [float(shares.get(column.name, 1.0)) for column, _ in asked]
         blocks = [
             (Counts if isinstance(each, Levels) else Parts)(
@@ -170,7 +170,7 @@ class PrivateTableOne(OneSum):
     def numbers(self, task: Task) -> tuple[str, ...]:
         groups = [""] if self.by is None else [f"{self.by.name}={each}," for each in self.by.levels]
         found: list[str] = []
-        for column, each in self._asked:
+        for column, each in self.asked:
             moments = ("(1-z)^2/4", "(1-z^2)/2", "(1+z)^2/4", "missing")
             cells = each.column.levels if isinstance(each, Levels) else moments[: each.each]
             found += [f"{group}{column.name}={cell}" for group in groups for cell in cells]
@@ -179,7 +179,7 @@ class PrivateTableOne(OneSum):
     def told(
         self, parts: Sequence[np.ndarray], spreads: Sequence[float], sites: int, of_sites: int
     ) -> TableOne:
-        asked, size = self._asked, self._groups.size
+        asked, size = self.asked, self._groups.size
         counts, cells = consistent([part.reshape(size, -1) for part in parts], spreads)
         released: list[Released] = []
         for (column, each), found in zip(asked, cells, strict=True):

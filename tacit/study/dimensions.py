@@ -12,6 +12,7 @@ from tacit.advise.setting import Setting
 from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.glm import PrivateGLM
+from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
@@ -82,8 +83,8 @@ def setting(source: Source, asked: Asked = Asked()) -> Setting:
         with source.section("method", "name"):
             raise ConfigError(
                 f"{name} has no step, clip or number of rounds to advise on; `tacit account` "
-                "states how much noise a budget means, and for a regression `tacit advise` "
-                "forecasts the width of its intervals"
+                "states how much noise a budget means, and for a regression, a table 1, survival "
+                "and Cox regression `tacit advise` forecasts the width of intervals"
             )
     if source.costs:
         with source.section("problem", "simulator"):
@@ -142,6 +143,23 @@ def regression_of(source: Source, asked: Asked = Asked()) -> tuple[PrivateGLM, l
     Raises:
         ConfigError: something that neither declares.
     """
+    method, counts = statistic_of(source, asked)
+    assert isinstance(method, PrivateGLM)
+    return method, counts
+
+
+def statistic_of(source: Source, asked: Asked = Asked()) -> tuple[AbstractMethod, list[int]]:
+    """The method of a study of statistics with the budget that is asked, and the sites' records.
+
+    No record is read.
+
+    Args:
+        source: study whose method uses the records themselves.
+        asked: values missing from the file, or replacements to be tried.
+
+    Raises:
+        ConfigError: something that neither declares.
+    """
     names = _names(source, asked)
     if asked.records is None:
         raise ConfigError(
@@ -155,10 +173,8 @@ def regression_of(source: Source, asked: Asked = Asked()) -> tuple[PrivateGLM, l
             f"records={given} must be one positive number, or one for each of the "
             f"{len(names)} sites"
         )
-    method = build_method(source, names)
-    assert isinstance(method, PrivateGLM)
     budget = _budget(source, asked, len(names))
-    return replace(method, privacy=budget), counts
+    return replace(build_method(source, names), privacy=budget), counts
 
 
 def _divisors(declared: Any) -> float | list[float] | None:

@@ -164,7 +164,7 @@ METHOD = PrivateTableOne(COLUMNS, BY, ["age"])
 def cells(table: pd.DataFrame) -> list[np.ndarray]:
     """What all sites together answer without noise."""
     found: list[np.ndarray] = []
-    for column, asked in METHOD._asked:
+    for column, asked in METHOD.asked:
         rows = np.zeros((len(ARMS), asked.each))
         for place, arm in enumerate(ARMS):
             values = table.loc[table["arm"] == arm, column.name]
