@@ -38,6 +38,7 @@ from tacit.errors import ConfigError, RuntimeFailure
 from tacit.study._grammar.locate import lines
 from tacit.study._sections.data import site_column
 from tacit.study._sections.network import CoordinatorSection
+from tacit.study._sections.simulator import OwnersSection
 from tacit.study.costs import build_costs, owner_text
 from tacit.study.read import Source, parse_study
 from tacit.study.tables import divide_total
@@ -265,7 +266,7 @@ def with_agents(source: Source, agents: int) -> Source:
         ConfigError: the sites come from a column, and their number is different.
     """
     partition = source.study.partition
-    if source.costs and not isinstance(partition.sites, int):
+    if isinstance(partition, OwnersSection) and not isinstance(partition.sites, int):
         if len(partition.names) != agents:
             raise ConfigError(
                 f"the study names {len(partition.names)} sites, not {agents}: leave --agents out, "

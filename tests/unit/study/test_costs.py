@@ -160,7 +160,7 @@ def test_advice_and_records_belong_to_other_studies(folder: Path) -> None:
 
 def test_what_everybody_knows_starts_nothing(folder: Path) -> None:
     text = STUDY.replace("costs_of_tests", "no_such_module").replace("bowl.py", "nowhere.py")
-    known = declared_costs(parse_study(text, folder=folder), ("b", "a"), (1, 1))
+    known: Any = declared_costs(parse_study(text, folder=folder), ("b", "a"), (1, 1))
     assert known.names == ("b", "a") and "no_such_module" not in sys.modules
     with pytest.raises(AssertionError, match="another site was asked"), jax.enable_x64(True):
         known.objectives.host._function(np.zeros(2), 0)
@@ -214,7 +214,7 @@ def test_each_study_has_the_modules_beside_it(folder: Path) -> None:
     other.mkdir()
     (other / "costs_of_tests.py").write_text(MODULE.replace("agent * x[1]", "7 * x[1]"))
     (other / "bowl.py").write_text(SCRIPT)
-    there = assemble(parse_study(STUDY, folder=other)).problem
+    there: Any = assemble(parse_study(STUDY, folder=other)).problem
     assert (first.value([1.0, 1.0]), there.value([1.0, 1.0])) == (8.0 + 1.0, 8.0 + 7.0)
     (other / "numpy.py").write_text(MODULE)
     with pytest.raises(ConfigError, match="an installed module 'numpy' was found first"):
