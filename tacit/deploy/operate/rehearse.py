@@ -38,7 +38,6 @@ from tacit.errors import ConfigError, RuntimeFailure
 from tacit.study._grammar.locate import lines
 from tacit.study._sections.data import site_column
 from tacit.study._sections.network import CoordinatorSection
-from tacit.study._sections.simulator import OwnersSection
 from tacit.study.costs import build_costs, owner_text
 from tacit.study.read import Source, parse_study
 from tacit.study.tables import divide_total
@@ -266,13 +265,8 @@ def with_agents(source: Source, agents: int) -> Source:
         ConfigError: the sites come from a column, and their number is different.
     """
     partition = source.study.partition
-    if isinstance(partition, OwnersSection) and not isinstance(partition.sites, int):
-        if len(partition.names) != agents:
-            raise ConfigError(
-                f"the study names {len(partition.names)} sites, not {agents}: leave --agents out, "
-                "or give their number as sites in [partition]"
-            )
-        return source
+    if source.costs:
+        return _with_owners(source, agents)
     if site_column(partition) is not None:
         count = len(partition.sites or divide_total(source)[0].names)
         if count != agents:
@@ -282,6 +276,18 @@ def with_agents(source: Source, agents: int) -> Source:
             )
         return source
     return _with(source, ("partition", "sites"), agents)
+
+
+def _with_owners(source: Source, agents: int) -> Source:
+    owners: Any = source.study.partition
+    if isinstance(owners.sites, int):
+        return _with(source, ("partition", "sites"), agents)
+    if len(owners.names) != agents:
+        raise ConfigError(
+            f"the study names {len(owners.names)} sites, not {agents}: leave --agents out, or give "
+            "their number as sites in [partition]"
+        )
+    return source
 
 
 def _with(source: Source, key: tuple[str, str], value: int) -> Source:

@@ -10,10 +10,13 @@ import jax
 import numpy as np
 import pytest
 
+from tacit._jobs import name_of
 from tacit.errors import ConfigError, OracleError
 from tacit.problem.boxes import CostBox
 from tacit.study import assemble, execute, parse_study, setting
 from tacit.study.costs import declared_costs, own_cost, owner_text, read_owner
+from tacit.sweep import Grid, plan
+from tacit.sweep.chunk import chunk
 
 PROGRAM = f"""\
 north = {{ command = ["{sys.executable}", "bowl.py", "{{level}}"], env = {{ DEPTH = "2" }} }}
@@ -151,6 +154,17 @@ def test_mistakes_are_named_with_a_remedy(folder: Path, old: str, new: str, told
 def test_a_study_without_simulators_is_for_owners_that_have_theirs(folder: Path) -> None:
     with pytest.raises(ConfigError, match="only owners with simulators of their own can run it"):
         alike(folder, 'on_failure = "skip"')
+
+
+def test_a_study_is_swept_and_other_code_has_other_answers(folder: Path) -> None:
+    source = parse_study(STUDY, folder=folder)
+    grid = Grid(seeds=2, settings={"method.step": (0.1, 0.2)})
+    first = [each[0] for each in plan(source, grid).pieces()]
+    found = chunk(**first[0].arguments)
+    assert found["finished"] == [True, True] and len(found["measured"]["consensus"]) == 2
+    (folder / "bowl.py").write_text(SCRIPT + "\n# another one")
+    again = plan(parse_study(STUDY, folder=folder), grid).pieces()[0][0]
+    assert name_of(again) != name_of(first[0]) != name_of(first[1])
 
 
 def test_advice_and_records_belong_to_other_studies(folder: Path) -> None:
