@@ -43,7 +43,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
 from tacit.problem.boxes import skips
 from tacit.problem.problem import Problem
-from tacit.problem.repeated import check_repeats
+from tacit.problem.repeated import checked_meanwhile
 from tacit.problem.task import Task
 
 if TYPE_CHECKING:
@@ -202,7 +202,11 @@ def run(
         seed = secrets.randbits(_SEED_BITS)
     recorded = inputs.stops(rounds, record)
     began = time.monotonic()
-    with jax.enable_x64(runtime.precision == "float64"), exhausted(runtime.trials):
+    with (
+        jax.enable_x64(runtime.precision == "float64"),
+        exhausted(runtime.trials),
+        checked_meanwhile(problem) as looked,
+    ):
         point, stationary = _reference(problem, reference)
         method = inputs.prepared(problem, network, method)
         numbers = len(method.numbers(problem))
@@ -227,8 +231,7 @@ def run(
         own += f" {fingerprint(functions, keep)}" if functions or keep else ""
         if path is not None:
             check_checkpoint(path, own)
-        if isinstance(problem, Problem):
-            check_repeats(problem.objectives, problem.start())
+        looked(ledger is not None)
         charge = None
         if ledger is not None:
             # code that a user wrote or edited cannot be compared: every start is a run of its own

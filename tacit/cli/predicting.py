@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.cli.console import emit, guarded, printing, say
+from tacit.cli.pairs import pairs
 from tacit.cli.writing import check_free, write_text
-from tacit.cli.written import pairs
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _values(given: Sequence[str], fitted: FittedHazards) -> dict[str, str | floa
     from tacit.data.feature import Numeric
 
     found: dict[str, str | float] = {}
-    for name, text in pairs("reference", given).items():
+    for name, text in pairs("reference", given, "COLUMN=VALUE").items():
         found[name] = text
         if isinstance(fitted.schema.features.get(name), Numeric):
             with suppress(ValueError):

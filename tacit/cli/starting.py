@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tacit import checks
 from tacit.cli.console import emit, guarded, say
@@ -18,6 +19,8 @@ def write_study(
     *,
     target: str | None,
     site: str | None,
+    formula: str | None,
+    family: Any,
     bounds_from_data: bool,
     reading: Reading,
     force: bool,
@@ -33,6 +36,8 @@ def write_study(
             folder=output.parent,
             target=target,
             site=site,
+            formula=formula,
+            family=family,
             bounds_from_data=bounds_from_data,
             reading=reading,
         )
@@ -55,6 +60,8 @@ def write_study(
             )
         else:
             _tell(found, output, bounds_from_data=bounds_from_data)
+            if formula is None:
+                say("For a regression with intervals instead: tacit init TABLE --formula FORMULA.")
         return 0
 
     return guarded(command, as_json=json)
@@ -105,4 +112,3 @@ def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
     )
     fill = f"fill in the {found.to_declare} marked lines, then " if found.to_declare else ""
     say(f"Next: {fill}tacit run {output}")
-    say("For a regression with intervals instead: tacit fit TABLE FORMULA --study FILE.")

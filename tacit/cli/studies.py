@@ -123,6 +123,21 @@ def init(
         ),
     ] = None,
     site: SiteColumn = None,
+    formula: Annotated[
+        str | None,
+        typer.Option(
+            show_default=False,
+            help="Model of a regression with intervals, such as 'visits ~ age + C(sex)', in place "
+            "of --target.",
+        ),
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            show_default=False,
+            help="Distribution of its target.  [default: gaussian for a number, else binomial]",
+        ),
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Study file to write.")] = Path(
         "study.toml"
     ),
@@ -151,6 +166,8 @@ def init(
             output,
             target=target,
             site=site,
+            formula=formula,
+            family=family,
             bounds_from_data=bounds_from_data,
             reading=Reading(separator, encoding, decimal, sheet),
             force=force,

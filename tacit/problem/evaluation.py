@@ -48,6 +48,10 @@ class Asked(Protocol):
         """The answer."""
         ...
 
+    def begin(self) -> None:
+        """Get ready to answer, without waiting for it."""
+        ...
+
     def stop(self) -> None:
         """End what it is doing, from any thread."""
         ...
@@ -242,6 +246,15 @@ class Crew:
         self._free = queue.SimpleQueue[Asked]()
         self._all: list[Asked] = []
         self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """Start all workers, which get ready while this process does something else."""
+        with self._lock:
+            for _ in range(self._size - len(self._all)):
+                asked = self._make()
+                self._all.append(asked)
+                asked.begin()
+                self._free.put(asked)
 
     def each(
         self, jobs: Sequence[Job], work: Callable[[Asked, Job], Outcome]

@@ -161,8 +161,25 @@ class Host:
             self._fill(values, x, owners, self._groups(batch, np.shape(agents)), fresh)
         return values.reshape(*batch, self._width)
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether evaluations are made in other processes."""
+        return self._crew is not None
+
+    def begin(self) -> None:
+        """Start the workers, so that they are ready when the first evaluation is asked for."""
+        if self._crew is not None:
+            self._crew.begin()
+
+    def fail(self, error: BaseException) -> None:
+        """Evaluate nothing more, and raise this at the next `raise_pending`."""
+        self._error = self._error or error
+
     def twice(
-        self, point: Float[np.ndarray, " p"], agents: Sequence[int]
+        self,
+        point: Float[np.ndarray, " p"],
+        agents: Sequence[int],
+        began: Callable[[], object] = lambda: None,
     ) -> dict[int, tuple[Any, Any]]:
         """The values of two evaluations at one point, by agent; none where one of them failed.
 
@@ -171,10 +188,12 @@ class Host:
         Args:
             point: shape `(p,)`.
             agents: who is asked.
+            began: called once all other evaluations wait for these.
         """
         rows, at = np.zeros(1, dtype=int), np.asarray(point, dtype=np.float64)[None]
         found: dict[int, list[Any]] = {agent: [] for agent in agents}
         with self._lock:
+            began()
             self._given_up = set()
             jobs = [_Job(agent, 2 * agent + k, rows, at) for agent in agents for k in (0, 1)]
             for job, outcome in self._outcomes(jobs):

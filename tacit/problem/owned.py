@@ -120,6 +120,11 @@ class _Each:
         assert asked is not None
         return asked(argument, agent)
 
+    def begin(self) -> None:
+        """Start the process with all functions."""
+        for each in self._all:
+            each.begin()
+
     def stop(self) -> None:
         """End what is running."""
         for each in self._all:

@@ -94,6 +94,10 @@ class Function:
         text, error = answer
         raise Unanswered(f"raised {text}", "Correct the function", chance=False) from error
 
+    def begin(self) -> None:
+        """Start the process, which loads the function."""
+        self._started()
+
     def stop(self) -> None:
         """End the process, from any thread."""
         if self._process is not None:

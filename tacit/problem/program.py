@@ -150,6 +150,9 @@ class Program:
         if folder is not None and not folder.is_dir():
             raise ProblemError(f"cwd: there is no folder {folder} for agent {agent}")
 
+    def begin(self) -> None:
+        """A program is started for every evaluation."""
+
     def stop(self) -> None:
         """End the program, if it runs, from any thread."""
         process = self._running

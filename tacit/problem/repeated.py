@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -28,12 +31,75 @@ def check_repeats(objectives: Any, start: Float[np.ndarray, " p"]) -> None:
         ProblemError: two values that differ by more than rounding.
         OracleError: an evaluation that failed.
     """
-    if not isinstance(objectives, BlackBox) or objectives.host.evaluation.stochastic:
+    if _asked(objectives):
+        computed(lambda: _look(objectives, start), objectives)
+
+
+@contextmanager
+def checked_meanwhile(problem: Any) -> Generator[Callable[[bool], None], None, None]:
+    """The same while this process goes on to compile, if there are workers, which start now.
+
+    Every other evaluation waits for these, and is not made if they differ.
+
+    Args:
+        problem: problem, of black boxes or not.
+
+    Yields:
+        A function to be called before the first round, which raises what `check_repeats` does. It
+        is told whether to wait for the workers: an error has to come before a charge.
+    """
+    objectives = problem.objectives
+    if not _asked(objectives):
+        if isinstance(objectives, BlackBox):
+            objectives.host.begin()
+        yield lambda wait: None
         return
+    start = problem.start()
+    if not objectives.host.elsewhere:
+        yield lambda wait: check_repeats(objectives, start)
+        return
+    host, began = objectives.host, threading.Event()
+
+    def look() -> None:
+        try:
+            _look(objectives, start, began.set)
+        except BaseException as error:
+            host.fail(error)
+        finally:
+            began.set()
+
+    host.begin()
+    thread = threading.Thread(target=look, name="tacit check", daemon=True)
+
+    def finish() -> None:
+        computed(thread.join, objectives)
+
+    thread.start()
+    began.wait()
+    try:
+        yield lambda wait: finish() if wait else None
+        finish()
+    except BaseException:
+        while thread.is_alive():
+            host.interrupt()
+            thread.join(0.1)
+        with suppress(BaseException):
+            host.raise_pending()  # the error at hand is the first
+        raise
+
+
+def _asked(objectives: Any) -> bool:
+    return isinstance(objectives, BlackBox) and not objectives.host.evaluation.stochastic
+
+
+def _look(
+    objectives: BlackBox,
+    start: Float[np.ndarray, " p"],
+    began: Callable[[], object] = lambda: None,
+) -> None:
     agents = objectives.host.evaluation.different or (0,)
-    twice = computed(lambda: objectives.host.twice(start, agents), objectives)
-    for agent, (first, second) in twice.items():
-        if told := difference(first, second):
+    for agent, values in objectives.host.twice(start, agents, began).items():
+        if told := difference(*values):
             raise ProblemError(
                 f"the black box of agent {agent} {told} at the start, and is not declared random; "
                 + (

@@ -45,11 +45,11 @@ def main() -> None:
     places, code = pickle.loads(first)
     sys.path[:] = places
     own: dict[int, Any] = {}
-    function: Any = None
+    function, broken = _loaded(code)  # at once, while the other process compiles
     while (message := read(asked)) is not None:
         try:
-            # not before the first question, so that a module that cannot be loaded is an answer
-            function = function or pickle.loads(code)
+            if broken is not None:
+                raise broken
             agent, belongings, argument = pickle.loads(message)
             own |= belongings
             reply: tuple[Any, ...] = (True, function(argument, own[agent]))
@@ -57,6 +57,14 @@ def main() -> None:
         except Exception as error:
             data = _failure(error)
         write(answers, data)
+
+
+def _loaded(code: bytes) -> tuple[Any, Exception | None]:
+    """The function, or why it cannot be loaded, which is the answer to every question."""
+    try:
+        return pickle.loads(code), None
+    except Exception as error:
+        return None, error
 
 
 def _failure(error: Exception) -> bytes:

@@ -30,6 +30,8 @@ def study_text(
     identifiers: Mapping[str, bool] = MappingProxyType({}),
     codes: Mapping[str, Sequence[str]] = MappingProxyType({}),
     told: Sequence[str] = (),
+    model: str = "",
+    names: Sequence[str] = (),
 ) -> str:
     """A study file for a table.
 
@@ -43,8 +45,10 @@ def study_text(
         identifiers: columns that say who a record is about, and whether their values told so.
         codes: by column of numbers, the texts that stand in it.
         told: what else was read off the records, in sentences.
+        model: the sections from [model] on, for a regression, whose target is a column as others.
+        names: columns that a regression names; by default all are features.
     """
-    features = [
+    features = list(names) or [
         name for name in frame.columns if name not in (target, site) and name not in identifiers
     ]
     skipped = [name for name in features if public and _useless(frame[name])]
@@ -60,7 +64,7 @@ def study_text(
         if name not in skipped and any(_formats(frame[name]))
     ]
     if public:
-        assumed += [_of_target(target, frame[target])]
+        assumed += [] if model else [_of_target(target, frame[target])]
         assumed += [
             f"the missing_values of column {name} were read off the records: assumed public"
             for name in codes
@@ -71,7 +75,7 @@ def study_text(
             if name not in skipped and len(_formats(frame[name])) == 1
         ]
     parts = [
-        _HEAD.format(
+        (_HEAD.replace(_ROW_NORM, "") if model else _HEAD).format(
             path=codec.dumps(path, ensure_ascii=False),
             reading=reading.lines(),
             assumed="".join(f"    {codec.dumps(each, ensure_ascii=False)},\n" for each in assumed),
@@ -91,11 +95,11 @@ def study_text(
             "category, or only one\n"
             for name in skipped
         ),
-        _target(target, frame[target], public),
+        *([] if model else [_target(target, frame[target], public)]),
         _BY_COLUMN.format(site=codec.dumps(site, ensure_ascii=False))
         if site is not None
         else _EVEN,
-        _TAIL.format(loss=_loss(frame[target], public)),
+        model or _TAIL.format(loss=_loss(frame[target], public)),
     ]
     return "\n".join(parts)
 
@@ -220,6 +224,10 @@ missing = "drop"          # a record with a missing feature: "drop", "error", "m
 
 # One table a column that the model may use; delete those that it may not. In a column with levels,
 # map = {{ Ja = "yes", J = "yes" }} rewrites values before they are compared with the levels.
+"""
+
+_ROW_NORM = """\
+# row_norm = 1.0          # largest l2 norm of a record; a good clip is then the same number
 """
 
 _BY_COLUMN = """\

@@ -14,6 +14,8 @@ from typing import Any
 from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ConfigError
+from tacit.method.glm import FamilyName
+from tacit.study.draft_model import columns_of, family_of, model_text
 from tacit.study.draft_text import OPEN, study_text
 from tacit.study.reading import AS_USUAL, Reading, relative
 
@@ -57,6 +59,8 @@ def draft(
     folder: str | Path = ".",
     target: str | None = None,
     site: str | None = None,
+    formula: str | None = None,
+    family: FamilyName | None = None,
     bounds_from_data: bool = False,
     reading: Reading = AS_USUAL,
 ) -> Draft:
@@ -67,6 +71,9 @@ def draft(
         folder: folder of the study file; its path to the data is relative where possible.
         target: name of the column to predict; the last one by default.
         site: name of the column that holds each record's site; by default sites are simulated.
+        formula: model of a regression with intervals, such as "visits ~ age + C(sex)"; its target
+            is the column to predict, and no other columns are used.
+        family: distribution of its target; by default gaussian for numbers, else binomial.
         bounds_from_data: whether to declare the data's own bounds and levels public; leaks
             information.
         reading: options for reading the file.
@@ -94,14 +101,21 @@ def draft(
     frame = guess_kinds(table, found.decimal or ".")
     codes = codes_among_numbers(frame, found.decimal or ".")
     place = _column(site, frame, "site", data)
-    people = identifiers(frame)
+    if family is not None and formula is None:
+        raise ConfigError(f"family={family!r} belongs to a formula; give one, or leave it out")
+    if formula is not None and target is not None:
+        raise ConfigError(f"target={target!r} is named by the formula; leave it out")
+    names = [] if formula is None else columns_of(formula, frame, place, data)
+    target = names[0] if names else target
+    people = {} if names else identifiers(frame)
     if place is not None and place == target:
         raise ConfigError(
             f"target={target!r} is the site as well; name another column to predict, or as the site"
         )
     chosen = _column(target, frame, "target", data) or _default_target(frame, place, people, data)
     people = {name: by for name, by in people.items() if name not in (chosen, place)}
-    codes = {name: of for name, of in codes.items() if name not in (chosen, place, *people)}
+    asked = names or [name for name in codes if name not in (chosen, place, *people)]
+    codes = {name: of for name, of in codes.items() if name in asked}
     for name in codes:
         numbers = read_numbers(column_of(frame, name), decimal=found.decimal or ".")[0]
         frame = frame.assign(**{name: numbers})
@@ -115,6 +129,8 @@ def draft(
         identifiers=people,
         codes=codes,
         told=told,
+        model="" if formula is None else model_text(formula, family or family_of(frame[chosen])),
+        names=names,
     )
     return Draft(
         text,

@@ -54,6 +54,7 @@ from tacit.errors import ConfigError, EnvironmentMismatch, RuntimeFailure
 from tacit.method.citation import papers_of
 from tacit.privacy.ledger import Ledger, read
 from tacit.privacy.ledger.extract import spent
+from tacit.study.costs import OwnCost
 from tacit.study.fitted import fitted, fitted_model
 from tacit.study.networks import build_network
 
@@ -88,7 +89,7 @@ class Options:
     restore: bool = False
 
 
-def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
+def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | OwnCost | None]:
     """Check everything that can be checked without sending anything.
 
     Raises:

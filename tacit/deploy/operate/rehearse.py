@@ -270,13 +270,8 @@ def with_agents(source: Source, agents: int) -> Source:
         ConfigError: the sites come from a column, and their number is different.
     """
     partition = source.study.partition
-    if source.costs and not isinstance(partition.sites, int):
-        if len(partition.names) != agents:
-            raise ConfigError(
-                f"the study names {len(partition.names)} sites, not {agents}: leave --agents out, "
-                "or give their number as sites in [partition]"
-            )
-        return source
+    if source.costs:
+        return _with_owners(source, agents)
     if site_column(partition) is not None:
         count = len(partition.sites or divide_total(source)[0].names)
         if count != agents:
@@ -286,6 +281,18 @@ def with_agents(source: Source, agents: int) -> Source:
             )
         return source
     return _with(source, ("partition", "sites"), agents)
+
+
+def _with_owners(source: Source, agents: int) -> Source:
+    owners: Any = source.study.partition
+    if isinstance(owners.sites, int):
+        return _with(source, ("partition", "sites"), agents)
+    if len(owners.names) != agents:
+        raise ConfigError(
+            f"the study names {len(owners.names)} sites, not {agents}: leave --agents out, or give "
+            "their number as sites in [partition]"
+        )
+    return source
 
 
 def _with(source: Source, key: tuple[str, str], value: int) -> Source:

@@ -111,12 +111,17 @@ def test_a_study_prepares_and_divides_its_records_with_its_parts(
 
 @pytest.mark.slow
 def test_a_simulator_is_run_and_swept(tmp_path: Path, tacit: Command) -> None:
-    named = 'x0 = [1, 0.5]\nparameter_names = ["heating", "leak"]\n[network]'
+    named = (
+        'x0 = [1, 0.5]\nparameter_names = ["heating", "leak"]\n'
+        "simulator = { workers = 2, timeout = 60 }\n[network]"
+    )
     path = rooms(tmp_path, SIMULATED.replace("[network]", named))
     told = tacit("run", path).stdout
     assert "Answer: heating = " in told and ", leak = " in told
     owner = json.loads((tmp_path / "results" / "guarantee.json").read_text())["owners"][0]
-    assert owner["status"] == "proved" and "the loss Room" in " ".join(owner["assumptions"])
+    assumed = " ".join(owner["assumptions"])
+    assert owner["status"] == "proved" and "the loss Room" in assumed
+    assert "which are stopped after 60 seconds tells nothing of the records" in assumed
     tacit("sweep", path, "--seeds", "2", "--set", "method.step=0.1,0.2")
     for old, new, key in (
         ("compare = false", "", "[run] compare"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,9 @@ import tacit
 from tacit.errors import OracleError, ProblemError
 from tacit.method import ORZO
 from tacit.network import Coordinator
+from tacit.privacy.ledger import Ledger
 from tacit.problem import black_box_problem
-from tacit.problem.repeated import check_repeats, difference
+from tacit.problem.repeated import check_repeats, checked_meanwhile, difference
 from tacit.problem.simulator import tried_cost
 
 
@@ -60,7 +63,7 @@ def test_rounding_is_no_chance() -> None:
 
 
 def test_programs_and_losses_of_records_are_looked_at_too() -> None:
-    code = "import time; print(time.perf_counter_ns())"
+    code = "import time; print(time.perf_counter_ns() % 1_000_003)"
     task = black_box_problem(command=[sys.executable, "-c", code], agents=2, x0=[0.0], workers=2)
     with pytest.raises(ProblemError, match="agent 0 answered"):
         check_repeats(task.objectives, task.start())
@@ -88,3 +91,45 @@ def test_an_owner_is_told_of_its_own_cost() -> None:
     task = black_box_problem(cost, 2, x0=[1.0], on_failure="skip")
     told = tried_cost(task.agent(1), task.start())
     assert "it answered 1 and then 2 at the start" in told and "stochastic = true" in told
+
+
+def clocked(x: np.ndarray, agent: int) -> float:
+    return float(x @ x) + time.perf_counter_ns() % 1_000_003
+
+
+def hanging(x: np.ndarray, agent: int) -> float:
+    time.sleep(600)
+    return 0.0
+
+
+def test_workers_look_while_the_run_compiles(tmp_path: Path) -> None:
+    task = black_box_problem(clocked, 3, x0=[1.0, 2.0], workers=2)
+    with pytest.raises(ProblemError, match="agent 0 answered"):
+        tacit.run(task, Coordinator(3), ORZO(step=0.1), rounds=2)
+    assert task.objectives.calls == 0
+    budget = tacit.Privacy(clip=1.0, epsilon=4.0, delta=1e-3)
+    private = ORZO(step=0.1, privacy=budget)
+    with Ledger.create(tmp_path / "ledger") as ledger:
+        for owner in task.names:
+            ledger.set_budget(owner, "costs", epsilon=8.0, delta=1e-2)
+        with pytest.raises(ProblemError, match="agent 0 answered"):
+            tacit.run(task, Coordinator(3), private, rounds=2, ledger=ledger, dataset="costs")
+        assert all(balance.spent == 0 for balance in ledger.balances())
+
+
+def test_all_workers_start_before_anything_is_compiled() -> None:
+    task = black_box_problem(hanging, 3, x0=[1.0], workers=3, stochastic=True)
+    crew = task.objectives.host._crew
+    with checked_meanwhile(task):
+        running = [each._process for each in crew._all]
+        assert len(running) == 3 and all(each.poll() is None for each in running)
+    crew.close()
+
+
+def test_an_error_elsewhere_ends_what_is_looked_at() -> None:
+    task = black_box_problem(hanging, 3, x0=[1.0], workers=2)
+    began = time.monotonic()
+    with pytest.raises(RuntimeError, match="elsewhere"), checked_meanwhile(task):
+        raise RuntimeError("elsewhere")
+    assert time.monotonic() - began < 60.0
+    task.objectives.raise_pending()  # nothing is left of it

@@ -193,6 +193,10 @@ def test_a_study_has_a_starting_point(tmp_path: Path) -> None:
         problem("[network]", "x0 = [1.0]\n[network]", tmp_path)
     with pytest.raises(ConfigError, match=r"\[problem\] parameter_names: .*belongs to simulators"):
         problem("[network]", 'parameter_names = ["a"]\n[network]', tmp_path)
+    with pytest.raises(ConfigError, match=r"\[problem\] simulator: .*logistic is written out"):
+        problem("[network]", "simulator = { workers = 2 }\n[network]", tmp_path)
+    with pytest.raises(ConfigError, match="command: unknown key"):
+        problem("[network]", 'simulator = { command = ["a"] }\n[network]', tmp_path)
 
 
 def test_add_remove_needs_a_declared_normaliser(tmp_path: Path) -> None:

@@ -10,10 +10,13 @@ import jax
 import numpy as np
 import pytest
 
+from tacit._jobs import name_of
 from tacit.errors import ConfigError, OracleError
 from tacit.problem.boxes import CostBox
 from tacit.study import assemble, execute, parse_study, setting
 from tacit.study.costs import declared_costs, own_cost, owner_text, read_owner
+from tacit.sweep import Grid, plan
+from tacit.sweep.chunk import chunk
 
 PROGRAM = f"""\
 north = {{ command = ["{sys.executable}", "bowl.py", "{{level}}"], env = {{ DEPTH = "2" }} }}
@@ -153,6 +156,17 @@ def test_a_study_without_simulators_is_for_owners_that_have_theirs(folder: Path)
         alike(folder, 'on_failure = "skip"')
 
 
+def test_a_study_is_swept_and_other_code_has_other_answers(folder: Path) -> None:
+    source = parse_study(STUDY, folder=folder)
+    grid = Grid(seeds=2, settings={"method.step": (0.1, 0.2)})
+    first = [each[0] for each in plan(source, grid).pieces()]
+    found = chunk(**first[0].arguments)
+    assert found["finished"] == [True, True] and len(found["measured"]["consensus"]) == 2
+    (folder / "bowl.py").write_text(SCRIPT + "\n# another one")
+    again = plan(parse_study(STUDY, folder=folder), grid).pieces()[0][0]
+    assert name_of(again) != name_of(first[0]) != name_of(first[1])
+
+
 def test_advice_and_records_belong_to_other_studies(folder: Path) -> None:
     with pytest.raises(ConfigError, match="whole costs, and advice rests on numbers of records"):
         setting(parse_study(STUDY, folder=folder))
@@ -160,7 +174,7 @@ def test_advice_and_records_belong_to_other_studies(folder: Path) -> None:
 
 def test_what_everybody_knows_starts_nothing(folder: Path) -> None:
     text = STUDY.replace("costs_of_tests", "no_such_module").replace("bowl.py", "nowhere.py")
-    known = declared_costs(parse_study(text, folder=folder), ("b", "a"), (1, 1))
+    known: Any = declared_costs(parse_study(text, folder=folder), ("b", "a"), (1, 1))
     assert known.names == ("b", "a") and "no_such_module" not in sys.modules
     with pytest.raises(AssertionError, match="another site was asked"), jax.enable_x64(True):
         known.objectives.host._function(np.zeros(2), 0)
@@ -214,7 +228,7 @@ def test_each_study_has_the_modules_beside_it(folder: Path) -> None:
     other.mkdir()
     (other / "costs_of_tests.py").write_text(MODULE.replace("agent * x[1]", "7 * x[1]"))
     (other / "bowl.py").write_text(SCRIPT)
-    there = assemble(parse_study(STUDY, folder=other)).problem
+    there: Any = assemble(parse_study(STUDY, folder=other)).problem
     assert (first.value([1.0, 1.0]), there.value([1.0, 1.0])) == (8.0 + 1.0, 8.0 + 7.0)
     (other / "numpy.py").write_text(MODULE)
     with pytest.raises(ConfigError, match="an installed module 'numpy' was found first"):

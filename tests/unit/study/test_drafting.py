@@ -1,6 +1,7 @@
 """A draft of a study is refused, or warned of, where the table cannot be meant."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,3 +57,48 @@ def test_texts_among_numbers_are_told_as_codes_of_missing_values(tmp_path: Path)
     assert 'missing_values = ["n/a"]   # WARNING' in public
     assert "the missing_values of column crp were read off the records" in public
     assert assemble(parse_study(public, folder=tmp_path)).problem.parameter_names[1] == "crp"
+
+
+ILL = "clinic,age,sex,ill,name\na,30,f,yes,Ann\nb,41,m,no,Bo\na,35,m,no,Cy\nb,52,f,yes,Di\n"
+MODEL = "ill ~ age + C(sex)"
+
+
+def test_a_formula_makes_a_study_of_a_regression(tmp_path: Path) -> None:
+    found = draft(table(tmp_path, ILL), folder=tmp_path, formula=MODEL, site="clinic")
+    assert (found.target, found.to_declare, found.left_out) == ("ill", 3, ())
+    assert not any(value in found.text for value in ("30", "Ann", "features.name"))
+    text = found.text.replace("# declare: ", "").replace('["a", "b"]', '["f", "m"]')
+    study: Any = parse_study(text, folder=tmp_path).study
+    assert study.model.formula == MODEL and study.model.family == "binomial"
+    assert list(study.data.features) == ["ill", "age", "sex"]
+    assert assemble(parse_study(text, folder=tmp_path)).problem.names == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("formula", "family", "written"),
+    [
+        ("age ~ sex", None, "gaussian"),
+        ("age ~ sex", "poisson", "poisson"),
+        (MODEL, None, "binomial"),
+    ],
+)
+def test_a_family_follows_from_the_kind_of_the_target(
+    tmp_path: Path, formula: str, family: Any, written: str
+) -> None:
+    text = draft(table(tmp_path, ILL), formula=formula, family=family).text
+    assert f'family = "{written}"' in text
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"formula": "ill ~ weight"}, "'weight', which is not a column of .*; it has clinic, age"),
+        ({"formula": "clinic ~ age", "site": "clinic"}, "predicts the column of sites"),
+        ({"formula": MODEL, "target": "ill"}, "target='ill' is named by the formula; leave it out"),
+        ({"family": "poisson"}, "family='poisson' belongs to a formula"),
+        ({"formula": MODEL, "family": "normal"}, "family='normal' must be 'gaussian'"),
+    ],
+)
+def test_a_formula_that_does_not_fit_is_told(tmp_path: Path, given: Any, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        draft(table(tmp_path, ILL), **given)

@@ -43,7 +43,11 @@ def test_a_study_cannot_be_changed() -> None:
         ('by = "column"\n', "", r"study.toml:16: \[partition\] needs the key by"),
         ("[run]\nrounds = 20\nseed = 0\n", "", r"\[run\] is missing; add a section \[run\]"),
         ("[run]", "[run]\nplan = [1]", r"study.toml:32: \[run\] plan: unknown key"),
-        ("[run]", "[run]\nmetrics = {}", r"metrics: unknown key; .*tacit.run\(\.\.\., metrics=\{"),
+        (
+            "[run]",
+            "[run]\nmetrics = 'a:b'",
+            r"study.toml:33: \[run\] metrics: 'a:b' must be a table",
+        ),
         ("clip = 1.0", "clip = []", "must be a number, a list with one number a site"),
         ("clip = 1.0", "clip = { a = 'b' }", "must be a number, a list with one number a site"),
         (
