@@ -74,13 +74,13 @@ def member(
         progress = Progress(rounds=rounds, seconds=[])
         build: Any = Session
         if masked:
-            release = None if number == agents else agreed.sums[number]
             shared = {
                 other: pair_key(pairs[number][0], pairs[other][1], RUN, number, other)
                 for other in range(agents)
                 if number not in (agents, other)
             }
-            build = partial(SumSession, Sums(rounds, agents, release, shared))
+            own_sums = Sums.of(agreed, None if number == agents else number, shared)
+            build = partial(SumSession, own_sums)
         party = build(
             RunSpec(
                 RUN,
