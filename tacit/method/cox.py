@@ -209,9 +209,8 @@ class PrivateCox(NewtonSums):
         # from records in the middle of their bounds to those where all columns are 0
         shift, places = moved[-1, :d] - np.array(centre), np.tile(layout.places, layout.strata)
         hazards = found.hazards + (found.effects @ shift)[places]
-        restored = block_diag(*[matrix] * layout.periods, np.eye(layout.cells))
-        members = layout.members.T.astype(float)
-        restored[layout.effects :, : layout.effects] = np.kron(members, shift)
+        restored = np.array(block_diag(*[matrix] * layout.periods, np.eye(layout.cells)))
+        restored[layout.effects :, : layout.effects] = np.kron(layout.members.T, shift)
         sampling, privacy = (
             np.asarray(block_diag(*(matrix @ each @ matrix.T for each in part)))
             for part in (found.sampling, found.privacy)
