@@ -280,9 +280,10 @@ OlderHeads(m) ==
                  ELSE At(Bound(m), Latest(Cut(Bound(m), age[2])))] :
         age \in (0..head[m].starts) \X (0..head[m].newest.turn)}
 
+\* What others have on disk of a member, or would have if they stored what they hear.
 Known(m) ==
-    UNION {{<<m, p, journal[n].heard[m][p]>> : p \in 1..Latest(journal[n].heard[m])} :
-           n \in Others(m)}
+    LET of(n) == IF In("heard") THEN journal[n].heard[m] ELSE heard[n][m] IN
+    UNION {{<<m, p, of(n)[p]>> : p \in {q \in Names : of(n)[q] # 0}} : n \in Others(m)}
 
 PutsBack(m) ==
     /\ mode[m] = "down" /\ ~put.done
