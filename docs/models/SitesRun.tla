@@ -30,7 +30,7 @@ CONSTANTS
 VARIABLES
     mode,    \* "down", "meeting" (greets, and makes nothing), "running", "finished", "refused"
     ledger,  \* on disk: releases, and how often each was charged
-    journal, \* on disk, in the folder of state: other messages, what was heard, number of starts
+    journal, \* on disk, in the folder of state: other messages, what was heard, starts, last release
     head,    \* on disk, beside the keys: number of starts, newest message
     heard,   \* in memory: contents heard from each neighbour, those in the journal among them
     answers, \* in memory: neighbours that have answered the greeting
@@ -140,7 +140,7 @@ Starts(m) ==
 (***************************************************************************)
 (* Hearing. What left may be lost, late or repeated, and is asked for.     *)
 (***************************************************************************)
-Forged == 9
+Forged == 9  \* what others made up in the name of a member
 
 Offered(n, p) == left[n][p] \cup IF In("signatures") THEN {} ELSE {Forged}
 
@@ -150,7 +150,8 @@ Arrived(m, n) ==
     {[p \in Names |-> IF p \in open THEN new[p] ELSE heard[m][n][p]] : new \in
         {f \in [open -> {0, 1, 2, Forged}] : \A p \in open : f[p] \in {0} \cup Offered(n, p)}}
 
-\* Only who puts a whole machine back depends on it.
+\* Elsewhere what is stored is decided with the next message or crash. Here it is needed before: it
+\* is what an owner may rely on who puts a whole machine back.
 Stores(m) ==
     /\ Up(m) /\ In("heard") /\ Machine \in PutBacks /\ ~put.done
     /\ \E n \in Others(m) : \E contents \in Arrived(m, n) :
@@ -185,11 +186,11 @@ Greets(m, n) ==
 
 (***************************************************************************)
 (* Sending. What was heard is stored before it is used. Then a message is  *)
-(* committed with its charge, noted where the other copy would be missed,  *)
-(* and published.                                                          *)
+(* committed, a release with its charge; noted in the journal if it is a   *)
+(* release; bound, that is, noted in the head; and published.              *)
 (***************************************************************************)
-Steps == IF In("commit first") THEN <<"commit", "note", "publish">>
-                               ELSE <<"publish", "commit", "note">>
+Steps == IF In("commit first") THEN <<"commit", "note", "bind", "publish">>
+                               ELSE <<"publish", "commit", "note", "bind">>
 
 \* Words of one member are all alike; any other message that is made again is another.
 Fresh(m, p) == IF p = Word THEN 1 ELSE Cardinality(left[m][p]) + 1
@@ -204,7 +205,7 @@ Takes(m, p) ==
 Sends(m) ==
     LET p == Newest(m) + 1  content == Fresh(m, p)  release == p \in Releases IN
     /\ mode[m] = "running" /\ p \in Names
-    /\ \E last \in 1..3, taken \in Takes(m, p - 1) :
+    /\ \E last \in 1..4, taken \in Takes(m, p - 1) :
         LET done == {Steps[i] : i \in 1..last}
             stored == IF In("heard") THEN taken ELSE journal[m].heard
             committed == "commit" \in done
@@ -219,11 +220,11 @@ Sends(m) ==
                ![m].said = IF ~release /\ committed THEN [@ EXCEPT ![p] = content] ELSE @,
                ![m].noted = IF release /\ noted THEN [turn |-> p, content |-> content] ELSE @]
         /\ head' = [head EXCEPT
-               ![m].newest = IF noted /\ p \in DOMAIN Bound(m)
+               ![m].newest = IF "bind" \in done /\ p \in DOMAIN Bound(m)
                              THEN [turn |-> p, content |-> content] ELSE @]
         /\ left' = [left EXCEPT
                ![m][p] = IF "publish" \in done THEN @ \cup {content} ELSE @]
-        /\ IF last < 3 THEN Falls(m, stored)
+        /\ IF last < 4 THEN Falls(m, stored)
            ELSE /\ heard' = [heard EXCEPT ![m] = taken]
                 /\ UNCHANGED <<mode, crashes, answers>>
     /\ UNCHANGED put

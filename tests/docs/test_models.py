@@ -1,4 +1,4 @@
-"""The model of a run between sites holds in all its states, and not without its lines of defence."""
+"""A model of a run between sites holds in all its states, and not without any line of defence."""
 
 from __future__ import annotations
 
