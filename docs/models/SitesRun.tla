@@ -30,7 +30,8 @@ CONSTANTS
 VARIABLES
     mode,    \* "down", "meeting" (greets, and makes nothing), "running", "finished", "refused"
     ledger,  \* on disk: releases, and how often each was charged
-    journal, \* on disk, in the folder of state: other messages, what was heard, starts, last release
+    journal, \* on disk, in the folder of state: other messages, what was heard, number of starts,
+             \* newest release
     head,    \* on disk, beside the keys: number of starts, newest message
     heard,   \* in memory: contents heard from each neighbour, those in the journal among them
     answers, \* in memory: neighbours that have answered the greeting
@@ -273,7 +274,8 @@ OlderJournals(m) ==
                 ELSE At(ledger[m].sent, Latest(Cut(ledger[m].sent, age[2]))),
       said |-> Cut(journal[m].said, age[2]),
       heard |-> [n \in Others(m) |-> Cut(journal[m].heard[n], age[3])]] :
-        age \in {a \in (0..journal[m].starts) \X (0..Newest(m)) \X Names : a[3] \in {a[2], a[2] + 1}}}
+        age \in {a \in (0..journal[m].starts) \X (0..Newest(m)) \X Names :
+                     a[3] \in {a[2], a[2] + 1}}}
 
 OlderHeads(m) ==
     {[starts |-> age[1],
