@@ -1,7 +1,7 @@
 """Check the model of a run between sites, and print a table.
 
 python -m docs.models            # everything
-python -m docs.models --short    # without the case of three members, which takes minutes
+python -m docs.models --short    # without three members, which take minutes
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from docs.models.tlc import check
 def main() -> int:
     """Check all cases; the number of those that did not end as they have to."""
     parser = argparse.ArgumentParser(prog="python -m docs.models", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="without the case of three members")
+    parser.add_argument("--short", action="store_true", help="without three members")
     most = 2 if parser.parse_args().short else 3
     wrong = 0
     print("| kind of run | different states | computed | depth | seconds | |")

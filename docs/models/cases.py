@@ -78,6 +78,7 @@ def _quoted(name: str) -> str:
 
 HOLD = (
     Case("three members crash", members=3),
+    Case("three members, copies, 1 turn", members=3, rounds=1, put_back=BESIDE),
     Case("copies, ledger beside the keys", put_back=BESIDE),
     Case("copies, ledger elsewhere", put_back=APART, apart=True),
     Case("copies, message 1 releases nothing", put_back=APART, apart=True, plain=(1,)),
