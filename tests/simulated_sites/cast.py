@@ -18,6 +18,7 @@ from cryptography.x509.oid import NameOID
 from tacit.deploy.agreement.manifest import Manifest, Member, agreed
 from tacit.deploy.identity.keys import Card, Keys
 from tacit.deploy.identity.pair_keys import offer
+from tacit.privacy.ledger import Ledger
 from tacit.study.read import parse_study
 
 ENDS = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
@@ -65,6 +66,7 @@ class Shape:
         silent: what a run does when a member is silent.
         masks: settings of secure aggregation; none if empty.
         patience: virtual seconds to wait for a silent member.
+        own_ledger: whether agents charge a ledger that their owner keeps, elsewhere than the keys.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Shape:
     silent: str = "stop"
     masks: str = ""
     patience: float = 20.0
+    own_ledger: bool = False
 
     @property
     def star(self) -> bool:
@@ -88,6 +91,7 @@ class Shape:
 
 
 RING = Shape("ring")
+RING_LEDGER = Shape("ring, ledgers of the owners", own_ledger=True)
 RING_SKIP = Shape("ring, skip", silent="skip")
 STAR = Shape("star", "coordinator", "gradient-descent")
 MASKS = Shape(
@@ -210,3 +214,10 @@ def put_mask_key(folder: Path, run: bytes, number: int) -> None:
     path = place / f"{run.hex()}.key"
     path.write_bytes(mask_key(number))
     path.chmod(0o600)
+
+
+def put_ledger(path: Path, number: int) -> None:
+    """Put a ledger of a member's own, with its budget, where it is charged."""
+    path.parent.mkdir(mode=0o700)
+    with Ledger.create(path) as ledger:
+        ledger.set_budget(f"m{number}", "records", epsilon=5.0, delta=1e-6)

@@ -45,7 +45,9 @@ def found(folder: Path, run: bytes, *, thorough: bool) -> Left:
         thorough: whether to check the ledger as `tacit ledger verify` does.
     """
     left, state = Left(), folder / "state"
-    ledger = folder / "keys" / "runs" / run.hex() / "ledger"
+    ledger = folder / "own" / "ledger"
+    if not ledger.exists():
+        ledger = folder / "keys" / "runs" / run.hex() / "ledger"
     if ledger.exists():
         left.releases = [what["payload_hash"][:16] for what in _releases(ledger)]
         if thorough:

@@ -9,9 +9,10 @@ FOLDERS = {
     "state": ("state",),
     "runs": ("keys/runs",),
     "machine": ("state", "keys/runs"),
+    "work": ("state", "own"),
     "empty": ("state",),
 }
-"""What a copy is of; that of an empty state holds nothing."""
+"""What a copy is of; that of an empty state holds nothing. An owner's own ledger is in `own`."""
 
 
 def copy(folder: Path, what: str, to: Path) -> bool:

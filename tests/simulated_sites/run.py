@@ -116,6 +116,8 @@ class Run:
             at.hub.at(at.chance.share("start", member), partial(self.start, member))
         enter(at)
         try:
+            for member in range(self.shape.agents if self.shape.own_ledger else 0):
+                cast.put_ledger(self.folder(member) / "own" / "ledger", member)
             lying = any(fault.kind == "lie" for fault in self.ran.faults)
             at.hub.run(4 * self.shape.patience if lying else LIMIT)
             for process in list(self.running.values()):
@@ -231,6 +233,7 @@ class Run:
             keys=folder / "keys",
             state=folder / state,
             data=None if member == self.shape.agents else folder / "records.csv",
+            ledger=folder / "own" / "ledger" if self.shape.own_ledger else None,
         )
         told = "finished"
         try:

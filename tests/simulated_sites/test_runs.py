@@ -44,8 +44,16 @@ FOUND = {
         cast.RING_SKIP,
         (Fault("torn commit", 0, 9, 0.1), Fault("full disk", 0, 5, value=2)),
     ),
+    "a state and a ledger put back together, with newer keys": (
+        7,
+        cast.RING_LEDGER,
+        (
+            Fault("cut", 0, 1.251, 1.0, 0.0, (0,)),
+            Fault("copy", 0, 1.25, 0.2, 1.75, ("work",)),
+        ),
+    ),
 }
-"""Faults that once kept a member from ever ending."""
+"""Faults that once kept a member from ever ending, or made it answer a question twice."""
 
 
 @pytest.fixture

@@ -121,6 +121,10 @@ class Binding:
         """The path of the run's own ledger, if the owner gives none."""
         return self.folder / "ledger"
 
+    def holds(self, path: Path) -> bool:
+        """Whether a file is beside the keys, so that an older copy of one comes with the other."""
+        return path.resolve().is_relative_to(self.folder.resolve())
+
     def check(self, records: str) -> Bound | None:
         """Refuse a folder of state with which this run did not begin, or that is not its newest.
 

@@ -2,7 +2,8 @@
 
 A message that releases something private is charged and stored by the ledger; any other, and the
 coordinator's, by a journal in the state folder. What one of the two holds is noted in the other
-before it leaves, so that restoring an old copy of either is noticed. Both keep the method's state
+before it leaves, so that restoring an old copy of either is noticed; where neither is beside the
+keys, it is noted there, too, so that restoring both is noticed. Both keep the method's state
 as it was when the message was made. So after a crash the agent resumes from its last message and
 repeats its exact bytes.
 """
@@ -112,6 +113,9 @@ class Outgoing:
         binding: Binding | None = None,
     ) -> None:
         self._run, self._account, self._number, self._binding = run, account, number, binding
+        self._apart = (
+            account is not None and binding is not None and not binding.holds(account.ledger.path)
+        )
         self._lock = threading.Lock()
         self._stored: dict[str, bytes] = {}
         # by position: its key, and its entry in the ledger or its row in the journal
@@ -146,12 +150,11 @@ class Outgoing:
                     address = Address(run_id, self._number, id.round - 1, phase, id.step)
                     made = Made(position(address) or 0, address.key(), release.payload)
                     self._remember(made, self._released, release.sequence)
-        if binding is not None:
-            at = _position(self._in_journal())
-            binding.catch_up(at, self._bytes(self._rows, at))
         if account is not None:
             self._check_ledger(account)
         if binding is not None:
+            at = _position(self._newest() if self._apart else self._in_journal())
+            binding.catch_up(at, self._bytes({**self._released, **self._rows}, at))
             binding.start()
 
     def find(self, key: str) -> bytes | None:
@@ -244,6 +247,8 @@ class Outgoing:
                 neighbours=account.neighbours,
             ).sequence
             self._note(made.position, made.data)
+            if self._binding is not None and self._apart:
+                self._binding.record(made.position, made.data)
             self._remember(made, self._released, sequence)
             return
         row = self._free_row(made.position)
