@@ -18,6 +18,7 @@ all kinds hit it at every point, and a seed repeats to the last byte.
     byzantine.py  members that lie
     run.py        one seed, from its faults to its history
     watchers.py   what must hold of a history
+    endings.py    how members must end
     mutants.py    mistakes that the watchers must find
     shrink.py     the fewest faults that still fail
     timeline.py   a history by member

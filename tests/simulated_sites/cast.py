@@ -86,6 +86,12 @@ class Shape:
         """Number of members."""
         return self.agents + self.star
 
+    def neighbours(self, member: int) -> tuple[int, ...]:
+        """Numbers of the members with which a member exchanges messages."""
+        if not self.star:
+            return (member - 1) % self.agents, (member + 1) % self.agents
+        return (self.agents,) if member < self.agents else tuple(range(self.agents))
+
 
 RING = Shape("ring")
 RING_SKIP = Shape("ring, skip", silent="skip")

@@ -374,6 +374,20 @@ MUTANTS = (
         shape="ring, skip",
     ),
     _mutant(
+        "who is silent is not asked whether it has finished",
+        "who begins in the last rounds never learns that nobody waits for it",
+        "all_end",
+        Change(Neighbours, "wait", "if may_skip or self._terms.early:", "if self._terms.early:"),
+        shape="ring, skip",
+    ),
+    _mutant(
+        "a coordinator that ended early is not asked for its last word",
+        "who was away when it was said waits for a message that is never made",
+        "nobody_left_behind",
+        Change(Neighbours, "wait", "if may_skip or self._terms.early:", "if may_skip:"),
+        shape="masks",
+    ),
+    _mutant(
         "a ledger that does not compare what it is asked",
         "another answer to one question leaves uncharged",
         "charged_once one_answer",

@@ -70,6 +70,10 @@ class Ran:
     seconds: float = 0.0
     traceback: str = ""
 
+    def of(self, *kinds: str) -> list[tuple[Any, ...]]:
+        """What happened of some kinds."""
+        return [each for each in self.history if each[1] in kinds]
+
     def digest(self) -> str:
         """A digest of everything that happened."""
         told = repr((self.history, sorted(self.models.items()), sorted(self.ended.items())))
