@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
+from tacit.deploy.member.ending import LINGER
 from tests.simulated_sites.faults import MESSAGES
-from tests.simulated_sites.run import Ran
+from tests.simulated_sites.ran import Ran
 
 SPARE = 5.0
 """Virtual seconds for messages that are lost or late, on top of the patience of a run."""
@@ -65,6 +67,32 @@ def nobody_left_behind(ran: Ran) -> list[str]:
     return wrong
 
 
+def all_served(ran: Ran) -> list[str]:
+    """Who has finished serves its neighbours until they have finished, too, or for long enough."""
+    if any(each.kind in ("lie", "twin", "copy") for each in ran.faults):
+        return []
+    wrong = []
+    first: dict[int, float] = {}
+    said: dict[tuple[int, int], float] = {}
+    for time, kind, member, start, *what in ran.history:
+        if _is_last_word(kind, what):
+            first.setdefault(member, time)
+            said.setdefault((member, start), time)
+        elif kind == "ended" and what[0] == "finished":
+            without = {agent for agent, _, _ in ran.left[member].absences}
+            awaited = {*ran.shape.neighbours(member)} - {*first} - without
+            served = time - said.get((member, start), time)
+            if awaited and served < LINGER - 1.0:
+                wrong.append(
+                    f"m{member} at {time}: served m{min(awaited)} for {served:.1f} seconds"
+                )
+    return wrong
+
+
+def _is_last_word(kind: str, what: Sequence[Any]) -> bool:
+    return kind == "left" and what[0].split("/")[2:3] == [_LAST]
+
+
 _Times = dict[int, list[tuple[float, float]]]
 """By member, from when to when."""
 
@@ -79,7 +107,7 @@ def _times(ran: Ran) -> tuple[_Times, _Times]:
         this = member, start
         if kind == "started":
             began[this] = time
-        elif kind == "left" and what[0].split("/")[2:3] == [_LAST]:
+        elif _is_last_word(kind, what):
             said.setdefault(this, time)
         elif kind in ("ended", "killed") and this in began:
             works[member].append((began.pop(this), said.get(this, time)))

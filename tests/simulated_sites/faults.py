@@ -139,11 +139,16 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
         put = taken + rng.choice((0.1, 0.8)) * rng.random() + 0.01
         whose = member()
         found.append(Fault("copy", whose, taken, down(), put, (what,)))
+        others = [each for each in members if each != whose]
+        rng.shuffle(others)
         if rng.random() < 0.5:  # and somebody who may know better is killed
-            other = rng.choice([each for each in members if each != whose])
-            found.append(Fault("kill", other, put + 0.1 * rng.uniform(-1, 1), 0.1))
+            found.append(Fault("kill", others[0], put + 0.1 * rng.uniform(-1, 1), 0.1))
+        if rng.random() < 0.5:  # and somebody has not heard what was sent since the copy
+            since, knowing = taken + 0.1 * rng.uniform(-1, 0.5), sorted({*members} - {others[1]})
+            found.append(Fault("cut", whose, since, put - since, more=tuple(knowing)))
     if rng.random() < 0.1:
-        found.append(Fault("twin", member(), time(), value=float(rng.random() < 0.5)))
+        twice = rng.choice((member(), members[-1]))  # a coordinator has no ledger that notices it
+        found.append(Fault("twin", twice, time(), value=float(rng.random() < 0.5)))
     if rng.random() < 0.2:
         count = rng.randint(1, 2)
         liar, first = member(), rng.uniform(0.0, 2.0)

@@ -13,7 +13,8 @@ import pytest
 
 from tests.simulated_sites import cast, run, seams, seeds, watchers
 from tests.simulated_sites.faults import Fault
-from tests.simulated_sites.mutants import named, planted
+from tests.simulated_sites.mutants import named
+from tests.simulated_sites.planting import planted
 
 ROOT = Path(__file__).parents[2]
 DIGEST = """

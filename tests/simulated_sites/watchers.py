@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -10,35 +11,30 @@ from tacit.deploy.agreement.declared import declared
 from tests.simulated_sites import cast
 from tests.simulated_sites.endings import (
     all_end,
+    all_served,
     no_needless_timeout,
     no_traceback,
     nobody_left_behind,
 )
-from tests.simulated_sites.run import Ran, manifest_of, simulate
-
-_releasing: dict[cast.Shape, set[int]] = {}
-_models: dict[cast.Shape, dict[int, str]] = {}
+from tests.simulated_sites.ran import Ran
+from tests.simulated_sites.run import simulate
 
 
 def _lying(ran: Ran) -> set[int]:
     return {each.member for each in ran.faults if each.kind == "lie"}
 
 
+@functools.cache
 def releasing(shape: cast.Shape) -> set[int]:
     """Numbers of the phases in which agents release something private."""
-    if shape not in _releasing:
-        run = declared(manifest_of(shape))
-        _releasing[shape] = {
-            index for index, phase in enumerate(run.contract.phases) if phase.release is not None
-        }
-    return _releasing[shape]
+    run = declared(cast.manifest(shape))
+    return {index for index, phase in enumerate(run.contract.phases) if phase.release is not None}
 
 
+@functools.cache
 def models(shape: cast.Shape) -> dict[int, str]:
     """Digests of the members' models in a run without faults, where noise is the same."""
-    if shape not in _models:
-        _models[shape] = simulate(0, shape, equal=True).models
-    return _models[shape]
+    return simulate(0, shape, equal=True).models
 
 
 def one_answer(ran: Ran) -> list[str]:
@@ -109,20 +105,23 @@ def _not_kept(ran: Ran, lying: set[int]) -> list[str]:
     """Second contents with a liar's signature that came to a member after the first, and went."""
     if any(each.kind == "copy" for each in ran.faults):
         return []  # what was kept may have been put back, too
-    signed = {each[4] for each in ran.of("forged")}
-    signed |= {each[6] for each in ran.of("left") if each[2] in lying}
-    until: dict[tuple[int, int], float] = defaultdict(lambda: ran.seconds)
-    for time, _, member, start, *_ in ran.of("ended", "killed"):
-        until[member, start] = time
+    signed = {(each[5], each[4]) for each in ran.of("forged")}
+    signed |= {(each[4], each[6]) for each in ran.of("left") if each[2] in lying}
+    stopped = any(each.kind == "preempted" for each in ran.faults)
+    until: dict[tuple[int, int], float] = {}  # what comes later may not be kept
+    for time, kind, member, start, *_ in ran.of("ended", "killed", "full"):
+        # what comes is kept before anything else happens, unless threads are stopped
+        late = 0.0 if kind == "ended" and not stopped else 0.5
+        until.setdefault((member, start), time - late)
     wrong = []
     accepted: dict[tuple[int, int, str], str] = {}
     for each in ran.history:
         if each[1] == "accepted" and each[4] in lying:
             accepted.setdefault((each[2], each[3], each[7]), each[6])
-        if each[1] == "arrived" and each[4] in lying and each[6] in signed:
+        if each[1] == "arrived" and each[4] in lying and each[5:7] in signed:
             first = accepted.get((each[2], each[3], each[5]), each[6])
-            alive = until[each[2], each[3]] - each[0] > 0.5
-            if first != each[6] and alive and not ran.left[each[2]].evidence:
+            here = each[0] < until.get((each[2], each[3]), ran.seconds)
+            if first != each[6] and here and not ran.left[each[2]].evidence:
                 wrong.append(f"m{each[2]} at {each[0]}: a second {each[5]} came, and is not kept")
     return wrong
 
@@ -240,6 +239,7 @@ WATCHERS: tuple[Callable[[Ran], list[str]], ...] = (
     one_mask,
     mask_keys_gone,
     all_end,
+    all_served,
     nobody_left_behind,
     no_needless_timeout,
     no_traceback,
