@@ -248,9 +248,16 @@ class AgentStep:
             return client_inbox(payload, dtype)
         like = next(iter(wire.values()), like)
         if self.server:
-            payload, present = _stack([wire.get(i) for i in range(self.plan.agents)], like)
+            stacked = _stack([wire.get(i) for i in range(self.plan.agents)], like)
+            payload, present = jax.tree.map(jnp.asarray, stacked)
             weight = jnp.asarray(self.plan.network.client_weight, dtype)
             return server_inbox(weight, present, payload, phase.combine)
+        return _peer_inbox(*self._slots(wire, mixing, like), phase.combine)
+
+    def _slots(
+        self, wire: Mapping[int, Payload], mixing: Mixing, like: Payload | None
+    ) -> tuple[State, np.ndarray, np.ndarray, np.ndarray]:
+        """What neighbours sent in slots, which are present, their weights and the own one."""
         active = np.asarray(mixing.active)[self._links]
         weights = np.asarray(mixing.weight)[self._links]
         received = [
@@ -259,9 +266,9 @@ class AgentStep:
         ]
         absent = self._width - len(received)
         payload, present = _stack(received + [None] * absent, like)
-        weight = jnp.asarray(np.append(weights, np.zeros(absent)), dtype)
-        own = jnp.asarray(np.asarray(mixing.self_weight)[self.agent], dtype)
-        return _peer_inbox(payload, present, weight, own, phase.combine)
+        dtype = self.plan.x0.dtype
+        own = np.asarray(np.asarray(mixing.self_weight)[self.agent], dtype)
+        return payload, present, np.append(weights, np.zeros(absent)).astype(dtype), own
 
     def _common(self, at: At) -> _Common:
         return _Common(
@@ -298,12 +305,12 @@ def _peer_inbox(payload: State, present: Any, weight: Any, own: Any, combine: Co
     )
 
 
-def _stack(messages: list[Any], like: Any) -> tuple[Any, Any]:
-    """Received messages in slots, absent ones 0, and which are present."""
+def _stack(messages: list[Any], like: Any) -> tuple[Any, np.ndarray]:
+    """Received messages in slots, absent ones 0, and which are present, as NumPy arrays."""
     absent = jax.tree.map(np.zeros_like, from_bytes(like))
     payloads = [absent if message is None else from_bytes(message) for message in messages]
-    stacked = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *payloads)
-    return stacked, jnp.asarray([message is not None for message in messages])
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *payloads)
+    return stacked, np.array([message is not None for message in messages])
 
 
 def mixing_of(plan: Plan, round: int) -> Mixing:

@@ -2,7 +2,7 @@
 
 python -m tests.simulated_sites --seeds 0:1000 --workers 2
 python -m tests.simulated_sites --replay 38
-python -m tests.simulated_sites --mutants 0:2000
+python -m tests.simulated_sites --mutants 0:2000 --only lock
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import argparse
 import sys
 import time
 
-from tests.simulated_sites import mutants, watchers
+from tests.simulated_sites import watchers
+from tests.simulated_sites.first import FIRST, UNFOUND
+from tests.simulated_sites.mutants import named
 from tests.simulated_sites.planting import caught
 from tests.simulated_sites.seams import replaced
 from tests.simulated_sites.seeds import COLUMNS, Tally, least, many, of_seed
@@ -31,20 +33,23 @@ def _print(tally: Tally, wall: float, workers: int) -> None:
     print(f"{'messages':28}{tally.counts['messages']:>12,}")
     print(f"{'virtual days':28}{tally.seconds / 86400:>12,.1f}")
     print(f"{'seeds that fail':28}{len(tally.broken):>12,}")
-    rate = tally.seeds / wall
+    rate, of_faults = tally.seeds / tally.spent, tally.faults / tally.spent
+    print(f"\n{wall:,.0f} seconds on {workers} processes, {tally.spent:,.0f} of processor time")
+    print(f"{rate:.1f} seeds and {of_faults:.0f} faults a second of processor time")
     print(
-        f"\n{rate:.1f} seeds and {tally.faults / wall:.0f} faults a second on {workers} processes"
+        f"a night of 8 hours on {workers} cores at that rate: {rate * NIGHT * workers:,.0f} seeds, "
+        f"{of_faults * NIGHT * workers:,.0f} faults"
     )
-    print(f"{tally.seeds / tally.spent:.1f} seeds a second of processor time")
-    print(
-        f"a night of 8 hours at that rate: {rate * NIGHT:,.0f} seeds, "
-        f"{tally.faults / wall * NIGHT:,.0f} faults"
-    )
+
+
+def _progress(tally: Tally) -> None:
+    print(f"{tally.seeds:,} seeds, {len(tally.broken)} fail", end="\r", file=sys.stderr, flush=True)
 
 
 def _seeds(first: int, after: int, workers: int, seconds: float) -> int:
     began = time.monotonic()
-    tally = many(first, after, workers, seconds)
+    tally = many(first, after, workers, seconds, _progress)
+    print(file=sys.stderr)
     _print(tally, time.monotonic() - began, workers)
     for seed, wrong in sorted(tally.broken.items()):
         print(f"\nseed {seed}:")
@@ -57,10 +62,9 @@ def _replay(seed: int, *, verbose: bool) -> int:
     with replaced():
         ran = of_seed(seed)
         wrong = watchers.broken(ran)
-    print(ran.digest())
     if not wrong:
         print(timeline(ran, verbose=verbose))
-        print("\neverything holds")
+        print(f"\neverything holds; digest of all that happened {ran.digest()[:16]}")
         return 0
     few = least(seed)
     with replaced():
@@ -75,33 +79,49 @@ def _replay(seed: int, *, verbose: bool) -> int:
     return 1
 
 
-def _mutants(first: int, after: int) -> int:
+def _mutants(first: int, after: int, only: str) -> int:
     missed = 0
-    alone = [(each,) for each in mutants.MUTANTS]
-    for each in [*alone, *(tuple(map(mutants.named, pair)) for pair in mutants.PAIRS)]:
-        seed, names = caught(each, first, after)
+    for names in (*FIRST, *UNFOUND):
+        if only not in " + ".join(names):
+            continue
+        planted = [named(name) for name in names]
+        seed, found = caught(planted, first, after)
         missed += seed is None
-        told = " + ".join(mutant.name for mutant in each)
-        print(f"{'-' if seed is None else seed:>6}  {told}: {', '.join(names)}", flush=True)
+        print(f"{'-' if seed is None else seed:>6}  {' + '.join(names)}: {', '.join(found)}")
+        for mutant in planted:
+            print(f"{'':8}{mutant.why}", flush=True)
     return min(missed, 1)
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, _, after = text.partition(":")
+    if not (first.isdecimal() and after.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not A:B, such as 0:1000")
+    return int(first), int(after)
 
 
 def main() -> int:
     """Read the options, and run."""
     options = argparse.ArgumentParser(prog="python -m tests.simulated_sites")
-    options.add_argument("--seeds", metavar="A:B", default="0:100", help="seeds from A to B - 1")
+    options.add_argument(
+        "--seeds", type=_range, metavar="A:B", default=(0, 100), help="run seeds from A to B - 1"
+    )
     options.add_argument("--workers", type=int, default=1, help="processes that share them")
-    options.add_argument("--seconds", type=float, default=float("inf"), help="stop after a time")
-    options.add_argument("--replay", type=int, metavar="SEED", help="run one, and tell it")
+    options.add_argument(
+        "--seconds", type=float, default=float("inf"), help="begin no more seeds after this time"
+    )
+    options.add_argument("--replay", type=int, metavar="SEED", help="run one seed, and tell it")
     options.add_argument("--verbose", action="store_true", help="tell more of it")
-    options.add_argument("--mutants", metavar="A:B", help="plant mistakes; find each")
+    options.add_argument(
+        "--mutants", type=_range, metavar="A:B", help="plant mistakes; find each with these seeds"
+    )
+    options.add_argument("--only", metavar="TEXT", default="", help="mistakes with this in a name")
     given = options.parse_args()
     if given.replay is not None:
         return _replay(given.replay, verbose=given.verbose)
     if given.mutants is not None:
-        return _mutants(*map(int, given.mutants.split(":")))
-    first, after = map(int, given.seeds.split(":"))
-    return _seeds(first, after, given.workers, given.seconds)
+        return _mutants(*given.mutants, given.only)
+    return _seeds(*given.seeds, given.workers, given.seconds)
 
 
 if __name__ == "__main__":

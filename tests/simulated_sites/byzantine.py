@@ -82,7 +82,7 @@ class Liar:
         else:
             arrays[0][...] += 1
         made = encode(address, arrays, self._identity)
-        self._at.note("forged", None, digest_of(made).hex()[:16])
+        self._at.note("forged", None, digest_of(made).hex()[:16], key)
         return made
 
     def _party(self) -> Any:

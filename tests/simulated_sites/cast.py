@@ -6,6 +6,7 @@ import base64
 import datetime as dt
 import functools
 import hashlib
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,37 +21,10 @@ from tacit.deploy.identity.keys import Card, Keys
 from tacit.deploy.identity.pair_keys import offer
 from tacit.privacy.ledger import Ledger
 from tacit.study.read import parse_study
+from tests.sites import STUDY
 
 ENDS = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
 _BEGINS = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
-
-STUDY = """
-[data]
-path = "records.csv"
-[data.features]
-age = {{ lower = 0, upper = 100 }}
-[data.target]
-column = "ill"
-positive = "yes"
-[partition]
-by = "column"
-column = "site"
-[problem]
-loss = "logistic"
-[network]
-graph = "{graph}"
-[method]
-name = "{method}"
-step = 0.5
-[privacy]
-epsilon = 4.0
-delta = 1e-6
-clip = 1.0
-{masks}
-[run]
-rounds = {rounds}
-seed = 3
-"""
 
 
 @dataclass(frozen=True)
@@ -88,6 +62,12 @@ class Shape:
     def members(self) -> int:
         """Number of members."""
         return self.agents + self.star
+
+    def neighbours(self, member: int) -> tuple[int, ...]:
+        """Numbers of the members with which a member exchanges messages."""
+        if not self.star:
+            return (member - 1) % self.agents, (member + 1) % self.agents
+        return (self.agents,) if member < self.agents else tuple(range(self.agents))
 
 
 RING = Shape("ring")
@@ -149,9 +129,12 @@ def card(number: int) -> Card:
     return Card(f"m{number}", f"m{number}.example:7447", key, authority())
 
 
-def keys(number: int, folder: Path) -> Keys:
-    """A member's keys, as in its folder."""
-    return Keys(folder, card(number), identity(number), ENDS)
+def keys(shape: Shape, number: int, folder: Path) -> Keys:
+    """A member's keys, as in its folder; a client of a coordinator has no address."""
+    own = card(number)
+    if shape.star and number < shape.agents:
+        own = replace(own, address="")
+    return Keys(folder, own, identity(number), ENDS)
 
 
 def mask_key(number: int) -> bytes:
@@ -166,21 +149,23 @@ def records(number: int) -> str:
     return "age,ill\n" + "\n".join(rows) + "\n"
 
 
-@functools.cache
-def manifest(shape: Shape, folder: Path) -> Manifest:
-    """The manifest, signed by all members.
-
-    Args:
-        shape: kind of run.
-        folder: empty folder for keys while they sign.
-    """
-    text = STUDY.format(
-        graph=shape.graph, method=shape.method, rounds=shape.rounds, masks=shape.masks
+def study(shape: Shape) -> str:
+    """The study of a kind of run, as TOML."""
+    return (
+        STUDY.replace('graph = "ring"', f'graph = "{shape.graph}"')
+        .replace('name = "dpsg"', f'name = "{shape.method}"')
+        .replace("clip = 1.0", f"clip = 1.0\n{shape.masks}")
+        .replace("rounds = 5", f"rounds = {shape.rounds}\nseed = 3")
     )
+
+
+@functools.cache
+def manifest(shape: Shape) -> Manifest:
+    """The manifest of a kind of run, signed by all members."""
     members = [
         Member(
             name=each.name,
-            address=each.address if not shape.star or number == shape.agents else "",
+            address="" if shape.star and number < shape.agents else each.address,
             signing_key=each.signing_key,
             authority=each.authority,
             records=8,
@@ -188,7 +173,7 @@ def manifest(shape: Shape, folder: Path) -> Manifest:
         for number, each in enumerate(map(card, range(shape.members)))
     ]
     found = agreed(
-        parse_study(text),
+        parse_study(study(shape)),
         ["age", "intercept"],
         0,
         members[: shape.agents],
@@ -196,14 +181,13 @@ def manifest(shape: Shape, folder: Path) -> Manifest:
         patience=shape.patience,
         silent=shape.silent,
     )
-    for number in range(shape.members):
-        own = keys(number, folder / f"keys-{number}")
-        if shape.star and number < shape.agents:
-            own = replace(own, card=replace(own.card, address=""))
-        if shape.masks and number < shape.agents:
-            put_mask_key(own.folder, found.run, number)
-            offer(own, found.run)
-        found = found.signed_by(own)
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(shape.members):
+            own = keys(shape, number, Path(folder) / f"keys-{number}")
+            if shape.masks and number < shape.agents:
+                put_mask_key(own.folder, found.run, number)
+                offer(own, found.run)
+            found = found.signed_by(own)
     return found
 
 

@@ -97,21 +97,6 @@ class Desk(AgentStep):
             )
         if self.server:
             return super().receive(at, phase, state, wire, mixing, like)
-        active = np.asarray(mixing.active)[self._links]
-        weights = np.asarray(mixing.weight)[self._links]
-        received = [
-            wire.get(int(sender)) if here else None
-            for sender, here in zip(self._senders, active, strict=True)
-        ]
-        absent = self._width - len(received)
-        like = next(iter(wire.values()), like)
-        zeros = jax.tree.map(np.zeros_like, from_bytes(like))
-        there = [*received, *[None] * absent]
-        payloads = [zeros if each is None else from_bytes(each) for each in there]
-        stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *payloads)
-        present = np.array([each is not None for each in there])
-        weight = np.append(weights, np.zeros(absent)).astype(self.plan.x0.dtype)
-        own = np.asarray(mixing.self_weight)[self.agent]
         return self._call(
             "receive",
             at,
@@ -119,10 +104,7 @@ class Desk(AgentStep):
                 common, state, _peer_inbox(*inbox, phase.combine)
             ),
             state,
-            stacked,
-            present,
-            weight,
-            own,
+            *self._slots(wire, mixing, like),
         )
 
     def receive_sum(self, at: At, state: Any, total: Any, count: int) -> Any:

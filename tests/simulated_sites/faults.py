@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.simulated_sites.cast import Shape
@@ -74,13 +73,12 @@ _KILLS = (
 )
 
 
-def draw(seed: int, shape: Shape, *, calm: bool = False) -> list[Fault]:
+def draw(seed: int, shape: Shape) -> list[Fault]:
     """What goes wrong in a run. Which kinds do at all is drawn first: a mixture hides rare ones.
 
     Args:
         seed: seed of the run.
         shape: kind of run.
-        calm: whether nobody lies, no copy is put back and nobody is started twice.
     """
     rng = random.Random(f"faults {seed}")
     found: list[Fault] = []
@@ -107,11 +105,11 @@ def draw(seed: int, shape: Shape, *, calm: bool = False) -> list[Fault]:
     if rng.random() < 0.7:
         kinds = rng.sample(MESSAGES, rng.randint(1, len(MESSAGES)))
         for _ in range(rng.choice((3, 10, 30))):
-            sender, receiver = _link(rng, shape)
-            kind = rng.choice(kinds)
-            found.append(
-                Fault(kind, sender, rng.randrange(rng.choice((6, 12, 40))), value=receiver)
-            )
+            one = member()
+            link = [one, rng.choice(shape.neighbours(one))]
+            rng.shuffle(link)
+            number = rng.randrange(rng.choice((6, 12, 40)))
+            found.append(Fault(rng.choice(kinds), link[0], number, value=link[1]))
     if rng.random() < 0.4:
         for _ in range(rng.randint(1, 3)):
             side = tuple(sorted(rng.sample(members, rng.randint(1, shape.members - 1))))
@@ -133,8 +131,6 @@ def draw(seed: int, shape: Shape, *, calm: bool = False) -> list[Fault]:
             found.append(Fault("stall", member(), time(), lasts))
     if rng.random() < 0.15:
         found.append(Fault("preempted", 0, 0.0, value=rng.choice((0.003, 0.01, 0.03))))
-    if calm:
-        return found
     if rng.random() < 0.3:
         what = rng.choice(("state", "runs", "empty", "machine", "machine"))
         if what == "machine" and shape.silent == "skip":
@@ -143,11 +139,16 @@ def draw(seed: int, shape: Shape, *, calm: bool = False) -> list[Fault]:
         put = taken + rng.choice((0.1, 0.8)) * rng.random() + 0.01
         whose = member()
         found.append(Fault("copy", whose, taken, down(), put, (what,)))
+        others = [each for each in members if each != whose]
+        rng.shuffle(others)
         if rng.random() < 0.5:  # and somebody who may know better is killed
-            other = rng.choice([each for each in members if each != whose])
-            found.append(Fault("kill", other, put + 0.1 * rng.uniform(-1, 1), 0.1))
+            found.append(Fault("kill", others[0], put + 0.1 * rng.uniform(-1, 1), 0.1))
+        if rng.random() < 0.5:  # and somebody has not heard what was sent since the copy
+            since, knowing = taken + 0.1 * rng.uniform(-1, 0.5), sorted({*members} - {others[1]})
+            found.append(Fault("cut", whose, since, put - since, more=tuple(knowing)))
     if rng.random() < 0.1:
-        found.append(Fault("twin", member(), time(), value=float(rng.random() < 0.5)))
+        twice = rng.choice((member(), members[-1]))  # a coordinator has no ledger that notices it
+        found.append(Fault("twin", twice, time(), value=float(rng.random() < 0.5)))
     if rng.random() < 0.2:
         count = rng.randint(1, 2)
         liar, first = member(), rng.uniform(0.0, 2.0)
@@ -155,23 +156,3 @@ def draw(seed: int, shape: Shape, *, calm: bool = False) -> list[Fault]:
             victim = rng.choice([each for each in members if each != liar])
             found.append(Fault("lie", liar, first, value=victim, more=(lie,)))
     return found
-
-
-def _link(rng: random.Random, shape: Shape) -> tuple[int, int]:
-    """Two members that exchange messages."""
-    if shape.star:
-        link = [rng.randrange(shape.agents), shape.agents]
-        rng.shuffle(link)
-        return link[0], link[1]
-    one = rng.randrange(shape.agents)
-    return one, (one + rng.choice((-1, 1))) % shape.agents
-
-
-def ends(faults: Sequence[Fault]) -> float:
-    """The virtual time from which on no fault begins or lasts that is drawn for a time."""
-    timed = [
-        each.value + each.down if each.kind == "copy" else each.at + each.down
-        for each in faults
-        if each.kind not in POINTS and each.kind not in MESSAGES
-    ]
-    return max(timed, default=0.0)

@@ -19,7 +19,17 @@ from tests.simulated_sites.world import World, simulating, world
 
 _REAL = {
     name: getattr(os, name)
-    for name in ("open", "fsync", "replace", "rename", "unlink", "link", "mkdir", "urandom")
+    for name in (
+        "open",
+        "fsync",
+        "replace",
+        "rename",
+        "unlink",
+        "link",
+        "mkdir",
+        "urandom",
+        "getpid",
+    )
 }
 _handles: dict[int, str] = {}
 
@@ -148,13 +158,20 @@ def urandom(count: int) -> bytes:
     return _REAL["urandom"](count) if asking is None else asking[0].random(count, "urandom")
 
 
+def getpid() -> int:
+    """A number that is in names of files, and must be the same whenever a seed is run."""
+    return 1 if simulating() else _REAL["getpid"]()
+
+
 def lose(at: World, process: Process) -> None:
     """What a power cut takes of a member's files."""
     member, folders = process.member, dict[str, int]()
     for folder, _ in at.names[member]:
         folders[folder] = folders.get(folder, 0) + 1
     kept = {
-        folder: at.chance.below(count + 1, "names", member, process.start, folder)
+        folder: at.chance.below(
+            count + 1, "names", member, process.start, folder.removeprefix(at.root)
+        )
         for folder, count in folders.items()
     }
     left, taken = dict(kept), []
@@ -186,6 +203,7 @@ def replaced() -> Generator[None, None, None]:
         "link": link,
         "mkdir": mkdir,
         "urandom": urandom,
+        "getpid": getpid,
     }
     for name, function in ours.items():
         setattr(os, name, function)

@@ -1,17 +1,6 @@
-"""Mistakes that the watchers must find: each takes a line of defence out, or hurries.
-
-A mistake is a change to the source of one function, so that it fails when that function changes.
-"""
+"""Mistakes that the watchers must find: each takes a line of defence out, or hurries."""
 
 from __future__ import annotations
-
-import inspect
-import textwrap
-from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any
-from unittest.mock import patch
 
 from tacit.deploy.agreement.binding import Binding
 from tacit.deploy.member import peers, process, sending
@@ -26,82 +15,14 @@ from tacit.deploy.messages.journal import Journal
 from tacit.deploy.messages.mailbox import Mailbox
 from tacit.deploy.messages.outgoing import Outgoing
 from tacit.privacy.ledger import Ledger, lock, store
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change to a function.
-
-    Attributes:
-        owner: its class or module.
-        name: its name.
-        old: text in its source, once.
-        new: text in the place of it.
-        also: other modules that have it by its name.
-    """
-
-    owner: Any
-    name: str
-    old: str
-    new: str
-    also: Sequence[Any] = ()
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A planted mistake.
-
-    Attributes:
-        name: what is wrong.
-        why: why it must be found.
-        changes: what is changed.
-        watchers: who may find it, by name.
-        shape: name of the kind of run in which it can be seen; any if empty.
-    """
-
-    name: str
-    why: str
-    changes: tuple[Change, ...]
-    watchers: tuple[str, ...]
-    shape: str = ""
-
-
-def _changed(change: Change) -> Any:
-    """The function with the change."""
-    there = inspect.getattr_static(change.owner, change.name)
-    getter = isinstance(there, property)
-    function = there.fget if getter else inspect.unwrap(there)
-    source = textwrap.dedent(inspect.getsource(function))
-    assert source.count(change.old) == 1, f"{change.name} has changed: {change.old!r}"
-    plain = source.replace(change.old, change.new)
-    if getter:
-        plain = plain[plain.index("def ") :]
-    inside = textwrap.indent(plain, "    ")
-    text = f"def _outer(__class__):\n{inside}\n    return {function.__name__}\n"
-    names: dict[str, Any] = {}
-    exec(compile(text, f"<{change.name}>", "exec"), function.__globals__, names)
-    owner = change.owner if inspect.isclass(change.owner) else None
-    made = names["_outer"](owner)
-    return property(made) if getter else made
-
-
-@contextmanager
-def planted(*mutants: Mutant) -> Generator[None, None, None]:
-    """The code with mistakes; enter it before anything is replaced for a simulation."""
-    with ExitStack() as stack:
-        for mutant in mutants:
-            for change in mutant.changes:
-                made = _changed(change)
-                for owner in (change.owner, *change.also):
-                    stack.enter_context(patch.object(owner, change.name, made))
-        yield
+from tests.simulated_sites.planting import Change, Mutant
 
 
 def _mutant(name: str, why: str, watchers: str, *changes: Change, shape: str = "") -> Mutant:
     return Mutant(name, why, changes, tuple(watchers.split()), shape)
 
 
-_ANY = "one_answer charged_once committed_first all_end same_model"
+_ANY = "one_answer charged_once committed_first all_end same_model no_traceback"
 
 MUTANTS = (
     _mutant(
@@ -184,7 +105,7 @@ MUTANTS = (
     _mutant(
         "one neighbour asked before anything is sent",
         "only another one may know of the newest message",
-        "one_answer",
+        "one_answer one_content",
         Change(
             Neighbours,
             "meet",
@@ -198,6 +119,7 @@ MUTANTS = (
         "a neighbour that restarts has forgotten what it heard",
         "one_answer",
         Change(HeardStore, "keep", "self.note(heard)", "pass"),
+        shape="ring",
     ),
     _mutant(
         "used before it is stored",
@@ -223,6 +145,8 @@ MUTANTS = (
         _ANY,
         Change(Binding, "catch_up", "if position < newest:", "if False:"),
         Change(Binding, "check", "if own.starts < starts:", "if False:"),
+        Change(Binding, "record", "if position <= newest[0]:", "if False:"),
+        shape="masks",
     ),
     _mutant(
         "another folder of state accepted",
@@ -246,6 +170,18 @@ MUTANTS = (
         "a second kill before that leaves a state that is refused for ever",
         "all_end",
         Change(Binding, "bind", "elif self._known is None:", "elif False:"),
+    ),
+    _mutant(
+        "a release noted in the ledger and the journal alone",
+        "where both stand apart from the keys, older copies of both look new",
+        "one_answer charged_once",
+        Change(
+            Outgoing,
+            "commit",
+            "if self._binding is not None and self._apart:",
+            "if False:",
+        ),
+        shape="ring, ledgers of the owners",
     ),
     _mutant(
         "commits that do not wait for the disk",
@@ -279,7 +215,7 @@ MUTANTS = (
     _mutant(
         "no farewell",
         "who is one message behind waits for ever",
-        "all_end no_needless_timeout",
+        "all_served all_end no_needless_timeout",
         Change(
             Ending,
             "farewell",
@@ -290,7 +226,7 @@ MUTANTS = (
     _mutant(
         "back in the round that was missed",
         "who was away answers a round that the others have left",
-        "absences_kept one_answer all_end",
+        "absences_kept one_answer all_end nobody_left_behind",
         Change(
             Neighbours,
             "come_in_again",
@@ -342,6 +278,8 @@ MUTANTS = (
         "two processes with one state answer one question twice",
         _ANY,
         Change(lock.FileLock, "__init__", 'self._file.execute("BEGIN EXCLUSIVE")', "pass"),
+        Change(Binding, "_begin", 'self._file.execute("PRAGMA locking_mode = EXCLUSIVE")', "pass"),
+        shape="masks",
     ),
     _mutant(
         "signatures not checked",
@@ -374,6 +312,20 @@ MUTANTS = (
         shape="ring, skip",
     ),
     _mutant(
+        "who is silent is not asked whether it has finished",
+        "who begins in the last rounds never learns that nobody waits for it",
+        "all_end",
+        Change(Neighbours, "wait", "if may_skip or self._terms.early:", "if self._terms.early:"),
+        shape="ring, skip",
+    ),
+    _mutant(
+        "a coordinator that ended early is not asked for its last word",
+        "who was away when it was said waits for a message that is never made",
+        "nobody_left_behind",
+        Change(Neighbours, "wait", "if may_skip or self._terms.early:", "if may_skip:"),
+        shape="masks",
+    ),
+    _mutant(
         "a ledger that does not compare what it is asked",
         "another answer to one question leaves uncharged",
         "charged_once one_answer",
@@ -386,18 +338,6 @@ MUTANTS = (
         ),
     ),
 )
-
-_GUARD = "neighbours not believed about what they have"
-PAIRS = (
-    (_GUARD, "an older state not refused by the binding"),
-    (_GUARD, "another folder of state accepted"),
-    (_GUARD, "not bound"),
-    ("begun again after a restart", "a ledger that does not compare what it is asked"),
-    ("a message made anew after a restart", "a ledger that does not compare what it is asked"),
-    ("heard not stored", "an older state not refused by the binding"),
-    ("no lock", "not bound"),
-)
-"""Mistakes planted together, where one line of defence stands behind the other."""
 
 
 def named(name: str) -> Mutant:

@@ -9,7 +9,7 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ from tests.simulated_sites.byzantine import Liar
 from tests.simulated_sites.disk import bury
 from tests.simulated_sites.faults import MESSAGES, POINTS, Fault
 from tests.simulated_sites.hub import Process
-from tests.simulated_sites.left import Left, found
+from tests.simulated_sites.left import found
 from tests.simulated_sites.link import Network
+from tests.simulated_sites.ran import Ran
 from tests.simulated_sites.signing import Signer
 from tests.simulated_sites.world import World, enter, leave
 
@@ -38,42 +39,6 @@ MOST_STARTS = 40
 _PATIENCE = {"cannot be written": 20, "full": 20}
 _TRIES = 3
 """Errors in a row after which an owner gives up, by a word in them."""
-
-
-@dataclass
-class Ran:
-    """What became of a run.
-
-    Attributes:
-        seed: its seed.
-        shape: kind of run.
-        faults: what was to go wrong.
-        equal: whether its models are to be those of a run without faults.
-        history: what happened: time, kind, member, number of its start, and more.
-        ended: by member, how it ended: "finished", or an error.
-        models: by member, the digest of its model.
-        left: by member, what it has on its disk at the end.
-        counts: what happened how often: faults, starts, messages.
-        seconds: virtual seconds.
-        traceback: of an error that no member may end with.
-    """
-
-    seed: int
-    shape: cast.Shape
-    faults: Sequence[Fault]
-    equal: bool = False
-    history: list[tuple[Any, ...]] = field(default_factory=list)
-    ended: dict[int, str] = field(default_factory=dict)
-    models: dict[int, str] = field(default_factory=dict)
-    left: dict[int, Left] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-    traceback: str = ""
-
-    def digest(self) -> str:
-        """A digest of everything that happened."""
-        told = repr((self.history, sorted(self.models.items()), sorted(self.ended.items())))
-        return hashlib.sha256(told.encode()).hexdigest()
 
 
 class Run:
@@ -94,7 +59,7 @@ class Run:
         self.running: dict[int, Process] = {}
         self.errors: dict[int, list[str]] = {}
         self.newest: dict[int, tuple[str, Path, int]] = {}
-        self.at.manifest = manifest_of(self.shape)
+        self.at.manifest = cast.manifest(self.shape)
         for member in range(self.shape.members):
             own = self.folder(member)
             (own / "state").mkdir(parents=True, mode=0o700)
@@ -309,28 +274,14 @@ class Run:
 
 
 def keys_of(shape: cast.Shape, member: int, folder: Path) -> Any:
-    """A member's keys; a client of a coordinator has no address."""
-    own = replace(cast.keys(member, folder / "keys"), identity=signer(member))
-    if shape.star and member < shape.agents:
-        return replace(own, card=replace(own.card, address=""))
-    return own
+    """A member's keys, which remember what they signed."""
+    return replace(cast.keys(shape, member, folder / "keys"), identity=signer(member))
 
 
 @functools.cache
 def signer(member: int) -> Any:
     """A member's signing key."""
     return Signer(cast.identity(member))
-
-
-_manifests: dict[cast.Shape, Any] = {}
-
-
-def manifest_of(shape: cast.Shape) -> Any:
-    """The signed manifest of a kind of run."""
-    if shape not in _manifests:
-        with tempfile.TemporaryDirectory() as folder:
-            _manifests[shape] = cast.manifest(shape, Path(folder))
-    return _manifests[shape]
 
 
 def _memory() -> str | None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 
 from tests.simulated_sites import cast, watchers
 from tests.simulated_sites.faults import Fault, draw
-from tests.simulated_sites.run import Ran, simulate
+from tests.simulated_sites.ran import Ran
+from tests.simulated_sites.run import simulate
 from tests.simulated_sites.seams import replaced
 from tests.simulated_sites.shrink import shrunk
 
@@ -103,7 +104,13 @@ def _some(seeds: Sequence[int]) -> Tally:
     return tally
 
 
-def many(first: int, after: int, workers: int = 1, seconds: float = float("inf")) -> Tally:
+def many(
+    first: int,
+    after: int,
+    workers: int = 1,
+    seconds: float = float("inf"),
+    told: Callable[[Tally], None] = lambda tally: None,
+) -> Tally:
     """Run seeds.
 
     Args:
@@ -111,8 +118,9 @@ def many(first: int, after: int, workers: int = 1, seconds: float = float("inf")
         after: the first one that is not run.
         workers: processes that share them.
         seconds: seconds after which no further seeds are begun.
+        told: function called now and then with what they did so far.
     """
-    size = 50
+    size = max(min(50, -(-(after - first) // workers)), 1)
     parts = [range(at, min(at + size, after)) for at in range(first, after, size)]
     total, ends = Tally(), time.monotonic() + seconds
     if workers == 1:
@@ -120,6 +128,7 @@ def many(first: int, after: int, workers: int = 1, seconds: float = float("inf")
             if time.monotonic() > ends:
                 break
             total.add(_some(part))
+            told(total)
         return total
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for at in range(0, len(parts), workers):
@@ -127,6 +136,7 @@ def many(first: int, after: int, workers: int = 1, seconds: float = float("inf")
                 break
             for tally in pool.map(_some, parts[at : at + workers]):
                 total.add(tally)
+            told(total)
     return total
 
 

@@ -13,6 +13,8 @@ import pytest
 
 from tests.simulated_sites import cast, run, seams, seeds, watchers
 from tests.simulated_sites.faults import Fault
+from tests.simulated_sites.mutants import named
+from tests.simulated_sites.planting import planted
 
 ROOT = Path(__file__).parents[2]
 DIGEST = """
@@ -26,11 +28,13 @@ OUTSIDE = ("gate", "transport", "doctor", "rehearse", "parts", "archive")
 
 FOUND = {
     "who comes back when the others have finished": (
+        "who has finished is waited for",
         29,
         cast.RING_SKIP,
         (Fault("kill after publish", 0, 2, 60.0),),
     ),
     "who begins when the others have finished": (
+        "who is silent is not asked whether it has finished",
         1132,
         cast.RING_SKIP,
         (
@@ -40,11 +44,13 @@ FOUND = {
         ),
     ),
     "a state that was marked, and killed again": (
+        "a state that was marked is recorded only when a message is made",
         29,
         cast.RING_SKIP,
         (Fault("torn commit", 0, 9, 0.1), Fault("full disk", 0, 5, value=2)),
     ),
     "a state and a ledger put back together, with newer keys": (
+        "a release noted in the ledger and the journal alone",
         7,
         cast.RING_LEDGER,
         (
@@ -52,8 +58,15 @@ FOUND = {
             Fault("copy", 0, 1.25, 0.2, 1.75, ("work",)),
         ),
     ),
+    "who comes back when its coordinator has ended early": (
+        "a coordinator that ended early is not asked for its last word",
+        29,
+        cast.MASKS,
+        (Fault("kill after publish", 0, 2, 1.0),),
+    ),
 }
-"""Faults that once kept a member from ever ending, or made it answer a question twice."""
+"""Faults that once kept a member from its end, or made it answer a question twice; first the mistake
+that was mended."""
 
 
 @pytest.fixture
@@ -85,9 +98,18 @@ def test_a_run_without_faults_ends_and_repeats_to_the_last_byte(
 
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_found_stays_mended(simulated: None, name: str) -> None:
-    ran = run.simulate(*FOUND[name])
+    _, *given = FOUND[name]
+    ran = run.simulate(*given)
     assert watchers.broken(ran) == {}
     assert set(ran.ended.values()) == {"finished"}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_is_found_again_without_its_mend(name: str) -> None:
+    mended, *given = FOUND[name]
+    mutant = named(mended)
+    with planted(mutant), seams.replaced():
+        assert set(watchers.broken(run.simulate(*given))) & set(mutant.watchers)
 
 
 def in_a_process(hashed: str) -> Sequence[str]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
-from tests.simulated_sites import mutants, seams, seeds, watchers
+from tests.simulated_sites import cast, seams, seeds, watchers
 from tests.simulated_sites.faults import draw
-from tests.simulated_sites.mutants import MUTANTS, named, planted
-from tests.simulated_sites.planting import caught
+from tests.simulated_sites.first import FIRST, UNFOUND
+from tests.simulated_sites.mutants import MUTANTS, named
+from tests.simulated_sites.planting import Change, caught, changed, planted
 from tests.simulated_sites.shrink import shrunk
 from tests.simulated_sites.timeline import timeline
 
-QUICK = (
-    "published before it is stored",
-    "the key for masks kept",
-    "used before it is stored",
-    "commits that do not wait for the disk",
-)
-"""Mistakes that one of the first ten seeds finds."""
+QUICK = [names for names, seed in FIRST.items() if seed == 0]
+PAGE = Path(__file__).parents[2] / "docs" / "simulated-sites.md"
 
 
 @pytest.mark.parametrize(
@@ -37,19 +37,34 @@ def test_seeds_with_faults_break_nothing(first: int, after: int) -> None:
         assert [name for name in seeds.COLUMNS if not tally.column(name)] == []
 
 
-@pytest.mark.parametrize("name", QUICK)
-def test_a_planted_mistake_is_found_at_once(name: str) -> None:
-    mutant = named(name)
-    seed, found = caught((mutant,), 0, 12)
-    assert seed is not None
-    assert set(found) & set(mutant.watchers)
+@pytest.mark.parametrize(
+    "names",
+    [*QUICK, *(pytest.param(each, marks=pytest.mark.long) for each in FIRST if each not in QUICK)],
+    ids=" + ".join,
+)
+def test_a_planted_mistake_is_found_at_its_seed(names: Sequence[str]) -> None:
+    mistakes, seed = [named(name) for name in names], FIRST[names]
+    found, told = caught(mistakes, seed, seed + 1)
+    assert found == seed
+    assert set(told) & {watcher for each in mistakes for watcher in each.watchers}
+
+
+def test_every_mistake_is_planted_and_the_page_tells_where_it_is_found() -> None:
+    drawn = {"", *(shape.name for shape in cast.SHAPES)}  # others are in `test_runs.FOUND`
+    assert {name for names in (*FIRST, *UNFOUND) for name in names} == {
+        each.name for each in MUTANTS if each.shape in drawn
+    }
+    rows = re.findall(r"^\| (.*) \| (\d+|not in \d+) \|$", PAGE.read_text(), re.MULTILINE)
+    told = {" + ".join(names): str(seed) for names, seed in FIRST.items()}
+    told |= {" + ".join(names): f"not in {seeds}" for names, seeds in UNFOUND.items()}
+    assert dict(rows) == told
 
 
 def test_a_failing_seed_shrinks_to_few_faults_and_tells_them_by_member() -> None:
     """A disk whose commits are lost with the power needs one power cut, and no other fault."""
     mutant = named("commits that do not wait for the disk")
-    seed, found = caught((mutant,), 0, 12)
-    assert seed is not None
+    seed = FIRST[mutant.name,]
+    _, found = caught((mutant,), seed, seed + 1)
     shape = seeds.shape_of(seed)
     with planted(mutant), seams.replaced():
         wrong = set(found)
@@ -68,4 +83,4 @@ def test_a_mistake_is_a_change_to_the_code_that_there_is() -> None:
         with planted(mutant):
             pass
     with pytest.raises(AssertionError, match="has changed"):
-        mutants._changed(mutants.Change(seeds, "shape_of", "no such text", ""))
+        changed(Change(seeds, "shape_of", "no such text", ""))

@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
 from tacit.deploy.agreement.declared import declared
 from tests.simulated_sites import cast
-from tests.simulated_sites.faults import MESSAGES
-from tests.simulated_sites.run import Ran, manifest_of, simulate
-
-_releasing: dict[cast.Shape, set[int]] = {}
-_models: dict[cast.Shape, dict[int, str]] = {}
-
-
-def _of(ran: Ran, *kinds: str) -> list[tuple[Any, ...]]:
-    return [each for each in ran.history if each[1] in kinds]
+from tests.simulated_sites.endings import (
+    all_end,
+    all_served,
+    no_needless_timeout,
+    no_traceback,
+    nobody_left_behind,
+)
+from tests.simulated_sites.ran import Ran
+from tests.simulated_sites.run import simulate
 
 
 def _lying(ran: Ran) -> set[int]:
     return {each.member for each in ran.faults if each.kind == "lie"}
 
 
-def _disturbed(ran: Ran) -> bool:
-    """Whether somebody did what may stop a run for good."""
-    return any(each.kind in ("lie", "twin", "copy") for each in ran.faults)
-
-
+@functools.cache
 def releasing(shape: cast.Shape) -> set[int]:
     """Numbers of the phases in which agents release something private."""
-    if shape not in _releasing:
-        run = declared(manifest_of(shape))
-        _releasing[shape] = {
-            index for index, phase in enumerate(run.contract.phases) if phase.release is not None
-        }
-    return _releasing[shape]
+    run = declared(cast.manifest(shape))
+    return {index for index, phase in enumerate(run.contract.phases) if phase.release is not None}
 
 
+@functools.cache
 def models(shape: cast.Shape) -> dict[int, str]:
     """Digests of the members' models in a run without faults, where noise is the same."""
-    if shape not in _models:
-        _models[shape] = simulate(0, shape, equal=True).models
-    return _models[shape]
+    return simulate(0, shape, equal=True).models
 
 
 def one_answer(ran: Ran) -> list[str]:
@@ -52,12 +44,12 @@ def one_answer(ran: Ran) -> list[str]:
     content leaves after a neighbour has the first on its disk.
     """
     wrong = []
-    restored = {each[5] for each in _of(ran, "rolled back") if each[6] == "machine"}
+    restored = {each[5] for each in ran.of("rolled back") if each[6] == "machine"}
     stored: dict[tuple[int, str], float] = {}
-    for time, _, _, _, sender, _, contents in _of(ran, "stored"):
+    for time, _, _, _, sender, _, contents in ran.of("stored"):
         stored.setdefault((sender, contents), time)
     first: dict[tuple[int, str], tuple[str, str]] = {}
-    for time, _, member, start, key, digest, contents in _of(ran, "left"):
+    for time, _, member, start, key, digest, contents in ran.of("left"):
         before = first.setdefault((member, key), (digest, contents))
         if before[0] == digest:
             continue
@@ -71,7 +63,7 @@ def committed_first(ran: Ran) -> list[str]:
     """What leaves a member is on its disk."""
     return [
         f"m{each[2]} at {each[0]}: {each[4]} left and is not on its disk"
-        for each in _of(ran, "not on disk")
+        for each in ran.of("not on disk")
     ]
 
 
@@ -79,11 +71,11 @@ def charged_once(ran: Ran) -> list[str]:
     """Every release that left is charged, once, in a ledger that is sound and not overspent."""
     wrong, phases = [], releasing(ran.shape)
     sent: dict[int, set[str]] = defaultdict(set)
-    for _, _, member, _, key, digest, _ in _of(ran, "left"):
+    for _, _, member, _, key, digest, _ in ran.of("left"):
         parts = key.split("/")
         if "word" not in parts and int(parts[2]) in phases and member < ran.shape.agents:
             sent[member].add(digest)
-    restored = {each[5] for each in _of(ran, "rolled back") if each[6] == "machine"}
+    restored = {each[5] for each in ran.of("rolled back") if each[6] == "machine"}
     for member, left in ran.left.items():
         if left.unsound:
             wrong.append(f"m{member}: its ledger is not sound: {left.unsound}")
@@ -101,7 +93,7 @@ def one_content(ran: Ran) -> list[str]:
     """Nobody uses two contents of one message; who was offered a second one keeps both."""
     wrong, lying = [], _lying(ran)
     used: dict[tuple[int, int, int], str] = {}
-    for time, _, member, _, sender, position, contents in _of(ran, "used"):
+    for time, _, member, _, sender, position, contents in ran.of("used"):
         if used.setdefault((member, sender, position), contents) != contents:
             wrong.append(f"m{member} at {time}: uses a second content of m{sender} at {position}")
     if any(each.kind == "lie" and each.more == ("second contents",) for each in ran.faults):
@@ -113,31 +105,34 @@ def _not_kept(ran: Ran, lying: set[int]) -> list[str]:
     """Second contents with a liar's signature that came to a member after the first, and went."""
     if any(each.kind == "copy" for each in ran.faults):
         return []  # what was kept may have been put back, too
-    signed = {each[4] for each in _of(ran, "forged")}
-    signed |= {each[6] for each in _of(ran, "left") if each[2] in lying}
-    until: dict[tuple[int, int], float] = defaultdict(lambda: ran.seconds)
-    for time, _, member, start, *_ in _of(ran, "ended", "killed"):
-        until[member, start] = time
+    signed = {(each[5], each[4]) for each in ran.of("forged")}
+    signed |= {(each[4], each[6]) for each in ran.of("left") if each[2] in lying}
+    stopped = any(each.kind == "preempted" for each in ran.faults)
+    until: dict[tuple[int, int], float] = {}  # what comes later may not be kept
+    for time, kind, member, start, *_ in ran.of("ended", "killed", "full"):
+        # what comes is kept before anything else happens, unless threads are stopped
+        late = 0.0 if kind == "ended" and not stopped else 0.5
+        until.setdefault((member, start), time - late)
     wrong = []
     accepted: dict[tuple[int, int, str], str] = {}
     for each in ran.history:
         if each[1] == "accepted" and each[4] in lying:
             accepted.setdefault((each[2], each[3], each[7]), each[6])
-        if each[1] == "arrived" and each[4] in lying and each[6] in signed:
+        if each[1] == "arrived" and each[4] in lying and each[5:7] in signed:
             first = accepted.get((each[2], each[3], each[5]), each[6])
-            alive = until[each[2], each[3]] - each[0] > 0.5
-            if first != each[6] and alive and not ran.left[each[2]].evidence:
+            here = each[0] < until.get((each[2], each[3]), ran.seconds)
+            if first != each[6] and here and not ran.left[each[2]].evidence:
                 wrong.append(f"m{each[2]} at {each[0]}: a second {each[5]} came, and is not kept")
     return wrong
 
 
 def nothing_invented(ran: Ran) -> list[str]:
     """What is used has left its sender, or was made with the sender's key."""
-    made = {(each[2], each[6]) for each in _of(ran, "left")}
-    forged = {each[4] for each in _of(ran, "forged")}
+    made = {(each[2], each[6]) for each in ran.of("left")}
+    forged = {each[4] for each in ran.of("forged")}
     return [
         f"m{each[2]} at {each[0]}: uses what m{each[4]} never sent at {each[5]}"
-        for each in _of(ran, "used")
+        for each in ran.of("used")
         if (each[4], each[6]) not in made and each[6] not in forged
     ]
 
@@ -162,7 +157,7 @@ def heard_first(ran: Ran) -> list[str]:
 
 def window_kept(ran: Ran) -> list[str]:
     """Nobody holds more than a round of messages that came too early."""
-    return [f"m{each[2]} at {each[0]}: holds {each[4:]} messages" for each in _of(ran, "overfull")]
+    return [f"m{each[2]} at {each[0]}: holds {each[4:]} messages" for each in ran.of("overfull")]
 
 
 def same_model(ran: Ran) -> list[str]:
@@ -185,7 +180,7 @@ def absences_kept(ran: Ran) -> list[str]:
     for member, left in ran.left.items():
         rounds = {
             int(each[4].split("/")[1]) - 1
-            for each in _of(ran, "left")
+            for each in ran.of("left")
             if each[2] == member and "word" not in each[4]
         }
         for agent, first, back in left.absences:
@@ -200,7 +195,7 @@ def one_mask(ran: Ran) -> list[str]:
     """A mask hides one answer: of one sum, cohort and announcement."""
     wrong = []
     seen: dict[tuple[int, str], tuple[Any, ...]] = {}
-    for each in _of(ran, "masked"):
+    for each in ran.of("masked"):
         place, what = (each[4], each[5]), each[6:]
         if seen.setdefault(place, what) != what:
             wrong.append(f"m{each[4]} at {each[0]}: a mask is used twice: {what}, {seen[place]}")
@@ -221,42 +216,12 @@ def mask_keys_gone(ran: Ran) -> list[str]:
     return wrong
 
 
-def all_end(ran: Ran) -> list[str]:
-    """When the faults are over, everybody finishes, unless somebody lied or was begun again."""
-    missing = [i for i in range(ran.shape.members) if ran.ended.get(i) != "finished"]
-    if not missing:
-        return []
-    copies_only = all(each.kind not in ("lie", "twin") for each in ran.faults)
-    if _disturbed(ran) and not copies_only:
-        return []
-    if any(each[6] == "machine" for each in _of(ran, "rolled back")):
-        return []
-    told = {i: ran.ended.get(i, "still runs, or is down") for i in missing}
-    return [f"after {ran.seconds:.0f} seconds: {told}"]
-
-
-def no_needless_timeout(ran: Ran) -> list[str]:
-    """Lost and late messages alone make nobody give up."""
-    if any(each.kind not in (*MESSAGES, "clock", "preempted") for each in ran.faults):
-        return []
-    return [
-        f"m{each[2]} at {each[0]}: {each[4][:80]}"
-        for each in _of(ran, "ended")
-        if each[4].startswith("PeerTimeout")
-    ]
-
-
-def no_traceback(ran: Ran) -> list[str]:
-    """A member ends with a model or with an error of tacit."""
-    return [ran.traceback] if ran.traceback else []
-
-
 def greetings_fresh(ran: Ran) -> list[str]:
     """A greeting that is believed was given to this member, to this question."""
-    given = {(each[4], each[5]) for each in _of(ran, "greeted")}
+    given = {(each[4], each[5]) for each in ran.of("greeted")}
     return [
         f"m{each[2]} at {each[0]}: believes a greeting that nobody gave to {each[4]}"
-        for each in _of(ran, "believed")
+        for each in ran.of("believed")
         if (each[4], each[5]) not in given
     ]
 
@@ -274,6 +239,8 @@ WATCHERS: tuple[Callable[[Ran], list[str]], ...] = (
     one_mask,
     mask_keys_gone,
     all_end,
+    all_served,
+    nobody_left_behind,
     no_needless_timeout,
     no_traceback,
     greetings_fresh,

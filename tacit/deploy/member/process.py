@@ -31,7 +31,7 @@ from tacit.deploy.agreement.declared import (
 )
 from tacit.deploy.agreement.manifest import Manifest, read_manifest
 from tacit.deploy.agreement.own import own_records
-from tacit.deploy.files import check_private, make_folder, write_json, write_text
+from tacit.deploy.files import check_private, make_folder, why, write_json, write_text
 from tacit.deploy.identity.keys import WARN_DAYS, Keys, load
 from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, pair_keys
 from tacit.deploy.identity.pinning import check_trusted
@@ -171,7 +171,14 @@ def run(
     tested = options.test_seed is not None
     if tested:
         _check_rehearsal(manifest)
-    make_folder(options.state)
+    try:
+        make_folder(options.state)
+    except OSError as error:
+        raise ConfigError(
+            f"{options.state} cannot be written ({why(error)}), and it has to hold what this "
+            "member sends; nothing was sent. Free some space, or make it writable for this user, "
+            "and give the same command again"
+        ) from error
     check_private(options.state)
     check_state(options.state, manifest.run.hex())
     evidence.check(options.state)

@@ -172,6 +172,12 @@ def test_a_seed_is_refused_where_values_leave_the_machine(options: Options) -> N
         run(changed(options, test_seed=1))
 
 
+def test_a_state_that_cannot_be_made_is_refused(options: Options) -> None:
+    inside = changed(options, state=options.manifest / "state")
+    with pytest.raises(ConfigError, match=r"state cannot be written \(Not a directory\)"):
+        run(inside, only_check=True)
+
+
 def test_a_dry_run_releases_nothing(options: Options) -> None:
     outcome = run(options, only_check=True)
     assert outcome.solution is None

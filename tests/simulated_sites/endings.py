@@ -1,0 +1,126 @@
+"""How members must end: watchers of who finishes, who gives up, and who is left behind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from tacit.deploy.member.ending import LINGER
+from tests.simulated_sites.faults import MESSAGES
+from tests.simulated_sites.ran import Ran
+
+SPARE = 5.0
+"""Virtual seconds for messages that are lost or late, on top of the patience of a run."""
+
+_LAST = "255"
+"""In the place of a phase in the name of a last word."""
+
+
+def all_end(ran: Ran) -> list[str]:
+    """When the faults are over, everybody finishes, unless somebody lied or was begun again."""
+    missing = [i for i in range(ran.shape.members) if ran.ended.get(i) != "finished"]
+    if not missing or any(each.kind in ("lie", "twin") for each in ran.faults):
+        return []
+    if any(each[6] == "machine" for each in ran.of("rolled back")):
+        return []
+    told = {i: ran.ended.get(i, "still runs, or is down") for i in missing}
+    return [f"after {ran.seconds:.0f} seconds: {told}"]
+
+
+def no_needless_timeout(ran: Ran) -> list[str]:
+    """Lost and late messages alone make nobody give up."""
+    if any(each.kind not in (*MESSAGES, "clock", "preempted") for each in ran.faults):
+        return []
+    return [
+        f"m{each[2]} at {each[0]}: {each[4][:80]}"
+        for each in ran.of("ended")
+        if each[4].startswith("PeerTimeout")
+    ]
+
+
+def no_traceback(ran: Ran) -> list[str]:
+    """A member ends with a model or with an error of tacit."""
+    return [ran.traceback] if ran.traceback else []
+
+
+def nobody_left_behind(ran: Ran) -> list[str]:
+    """Who runs beside neighbours that have all finished, and serve it, soon finishes, too.
+
+    That everybody ends at last does not show this: owners start again who waits in vain, and who
+    has finished beside it.
+    """
+    if any(each.kind in ("lie", "twin", "copy") for each in ran.faults):
+        return []
+    wrong = []
+    works, serves = _times(ran)
+    for member in range(ran.shape.members):
+        both = works[member]
+        for other in ran.shape.neighbours(member):
+            both = _together(both, serves[other])
+        for first, last in both:
+            for fault in ran.faults:
+                if fault.kind in ("cut", "stall") and fault.at < last:
+                    first = max(first, fault.at + fault.down)
+            if last - first > ran.shape.patience + SPARE:
+                wrong.append(f"m{member} waits from {first} to {last} beside who has finished")
+    return wrong
+
+
+def all_served(ran: Ran) -> list[str]:
+    """Who has finished serves its neighbours until they have finished, too, or for long enough."""
+    if any(each.kind in ("lie", "twin", "copy") for each in ran.faults):
+        return []
+    wrong = []
+    first: dict[int, float] = {}
+    said: dict[tuple[int, int], float] = {}
+    for time, kind, member, start, *what in ran.history:
+        if _is_last_word(kind, what):
+            first.setdefault(member, time)
+            said.setdefault((member, start), time)
+        elif kind == "ended" and what[0] == "finished":
+            without = {agent for agent, _, _ in ran.left[member].absences}
+            awaited = {*ran.shape.neighbours(member)} - {*first} - without
+            served = time - said.get((member, start), time)
+            if awaited and served < LINGER - 1.0:
+                wrong.append(
+                    f"m{member} at {time}: served m{min(awaited)} for {served:.1f} seconds"
+                )
+    return wrong
+
+
+def _is_last_word(kind: str, what: Sequence[Any]) -> bool:
+    return kind == "left" and what[0].split("/")[2:3] == [_LAST]
+
+
+_Times = dict[int, list[tuple[float, float]]]
+"""By member, from when to when."""
+
+
+def _times(ran: Ran) -> tuple[_Times, _Times]:
+    """When members ran before their last words, and when after them."""
+    works: _Times = defaultdict(list)
+    serves: _Times = defaultdict(list)
+    began: dict[tuple[int, int], float] = {}
+    said: dict[tuple[int, int], float] = {}
+    for time, kind, member, start, *what in ran.history:
+        this = member, start
+        if kind == "started":
+            began[this] = time
+        elif _is_last_word(kind, what):
+            said.setdefault(this, time)
+        elif kind in ("ended", "killed") and this in began:
+            works[member].append((began.pop(this), said.get(this, time)))
+            serves[member].append((said.get(this, time), time))
+    for this, since in began.items():
+        works[this[0]].append((since, said.get(this, ran.seconds)))
+        serves[this[0]].append((said.get(this, ran.seconds), ran.seconds))
+    return works, serves
+
+
+def _together(
+    some: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]]
+) -> list[tuple[float, float]]:
+    """When one of the first is and one of the second."""
+    both = [(max(a, c), min(b, d)) for a, b in some for c, d in others]
+    return [(first, last) for first, last in both if first < last]

@@ -1,0 +1,47 @@
+"""Which mistakes are planted, alone or together, and the first seed that finds them.
+
+Two are planted together where one line of defence stands behind the other.
+"""
+
+from __future__ import annotations
+
+FIRST: dict[tuple[str, ...], int] = {
+    ("published before it is stored",): 0,
+    ("begun again after a restart",): 0,
+    ("the state before a message stored with it",): 0,
+    ("used before it is stored",): 0,
+    ("a message made anew after a restart",): 0,
+    ("begun again after a restart", "a ledger that does not compare what it is asked"): 0,
+    ("released without a charge",): 1,
+    ("errors of the disk ignored",): 1,
+    ("the key for masks kept",): 3,
+    ("a message made anew after a restart", "a ledger that does not compare what it is asked"): 3,
+    ("signatures not checked",): 4,
+    ("back in the round that was missed",): 7,
+    ("commits that do not wait for the disk",): 13,
+    ("forgotten before the neighbours have it",): 13,
+    ("missing messages not asked for",): 13,
+    ("charged in one transaction, stored in another",): 18,
+    ("a second content accepted",): 42,
+    ("two contents not kept",): 42,
+    ("greetings of any question believed",): 48,
+    ("another folder of state accepted",): 51,
+    ("no farewell",): 79,
+    ("a mask without its slot, cohort and announcement",): 81,
+    ("a coordinator that ended early is not asked for its last word",): 99,
+    ("the key for masks deleted before there is a result",): 100,
+    ("a sum of whoever answered",): 144,
+    ("who has finished is waited for",): 258,
+    ("no lock",): 324,
+    ("neighbours not believed about what they have",): 362,
+    ("one neighbour asked before anything is sent",): 408,
+    ("an older state not refused by the binding",): 446,
+    ("not bound",): 446,
+}
+
+UNFOUND: dict[tuple[str, ...], int] = {
+    ("heard not stored",): 500,
+    ("a state that was marked is recorded only when a message is made",): 500,
+    ("who is silent is not asked whether it has finished",): 586,
+}
+"""Those that none of the first seeds finds, with how many were tried."""
