@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from tacit._jobs import name_of
+from tacit.deploy.agreement.admissible import check_study
+from tacit.deploy.agreement.declare import count
 from tacit.errors import ConfigError, OracleError
 from tacit.problem.boxes import CostBox
 from tacit.study import assemble, execute, parse_study, setting
@@ -210,6 +212,22 @@ def test_an_owner_is_told_of_its_mistakes(folder: Path, text: str, told: str) ->
     source = parse_study(STUDY, folder=folder)
     with pytest.raises(ConfigError, match=told):
         own_cost(source, 1, read_owner(folder / "own.toml"))
+
+
+def test_an_owner_declares_one_cost_and_hears_whether_it_can_be_started(folder: Path) -> None:
+    source = parse_study(STUDY, folder=folder)
+    (folder / "own.toml").write_text(ALIKE)
+    found = count(source, folder / "own.toml")
+    assert (found.declare, found.exact, found.cost, found.unfit) == (1, True, True, "")
+    (folder / "own.toml").write_text('command = ["no-such-program"]')
+    assert "no program 'no-such-program'" in count(source, folder / "own.toml").unfit
+
+
+def test_between_sites_a_failure_must_not_show(folder: Path) -> None:
+    with pytest.raises(ConfigError, match='on_failure = "skip"'):
+        check_study(parse_study(STUDY, folder=folder), "the manifest")
+    skipping = STUDY.replace("timeout = 60", 'timeout = 60\non_failure = "skip"')
+    check_study(parse_study(skipping, folder=folder), "the manifest")
 
 
 def test_a_missing_file_says_what_belongs_there(folder: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_study_cannot_be_changed() -> None:
         (
             "[run]",
             "[run]\nmetrics = 'a:b'",
-            r"study.toml:33: \[run\] metrics: 'a:b' must be a table",
+            r"study.toml:32: \[run\] metrics: 'a:b' must be a table",
         ),
         ("clip = 1.0", "clip = []", "must be a number, a list with one number a site"),
         ("clip = 1.0", "clip = { a = 'b' }", "must be a number, a list with one number a site"),
