@@ -23,7 +23,7 @@ with seams.replaced():
     for seed in range(6):
         print(seeds.of_seed(seed).digest())
 """
-OUTSIDE = ("gate", "transport", "doctor", "rehearse", "parts", "archive")
+OUTSIDE = ("gate", "transport", "doctor", "rehearse", "nursery", "parts", "archive")
 """Modules that no simulated member runs, or of which it runs what asks nothing of the machine."""
 
 FOUND = {
@@ -65,8 +65,7 @@ FOUND = {
         (Fault("kill after publish", 0, 2, 1.0),),
     ),
 }
-"""Faults that once kept a member from its end, or made it answer a question twice; first the mistake
-that was mended."""
+"""Faults that once kept a member from its end, or made it answer twice; first what was mended."""
 
 
 @pytest.fixture
