@@ -172,7 +172,7 @@ def say(text: str = "", indent: str = "") -> None:
         text = textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
     else:
         text = indent + text
-    print(text)
+    print(text, flush=True)  # also for who follows it in a file
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -41,6 +41,7 @@ Job = TypeVar("Job")
 Outcome = TypeVar("Outcome")
 
 
+@runtime_checkable
 class Asked(Protocol):
     """A function elsewhere."""
 
