@@ -37,6 +37,8 @@ FIRST: dict[tuple[str, ...], int] = {
     ("one neighbour asked before anything is sent",): 408,
     ("an older state not refused by the binding",): 446,
     ("not bound",): 446,
+    ("who has finished is waited for beside one who is silent",): 639,
+    ("a second content that is out of bounds not kept",): 947,
 }
 
 UNFOUND: dict[tuple[str, ...], int] = {

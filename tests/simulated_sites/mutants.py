@@ -308,8 +308,31 @@ MUTANTS = (
         "who has finished is waited for",
         "who was away in the last rounds never ends",
         "all_end",
-        Change(Neighbours, "wait", "if may_skip and not self.unfinished():", "if False:"),
+        Change(
+            Neighbours,
+            "wait",
+            "if may_skip and self.mailbox.finished and not awaited:",
+            "if False:",
+        ),
         shape="ring, skip",
+    ),
+    _mutant(
+        "who has finished is waited for beside one who is silent",
+        "neighbours that are started again one at a time never let who was away end",
+        "all_end",
+        Change(
+            Neighbours,
+            "wait",
+            "awaited = set(self.unfinished()) - set(silent)",
+            "awaited = set(self.unfinished())",
+        ),
+        shape="ring, skip",
+    ),
+    _mutant(
+        "a second content that is out of bounds not kept",
+        "who answered twice is not told apart from who diverged",
+        "one_content",
+        Change(Mailbox, "offer", "if heard is None and not ended", "if not ended"),
     ),
     _mutant(
         "who is silent is not asked whether it has finished",

@@ -8,7 +8,7 @@ from typing import Any
 from tacit.deploy.member import peers, sum_session
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.mailbox import Mailbox
-from tests.simulated_sites.link import digest
+from tests.simulated_sites.link import greeting
 from tests.simulated_sites.world import world
 
 
@@ -46,7 +46,7 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
 
     def believed(data: bytes, question: Any, run: bytes, card: Any) -> Any:
         found = read_hello(data, question, run, card)
-        _note("believed", question.key(), digest(data))
+        _note("believed", question.key(), greeting(data))
         return found
 
     def masked(keys: Any, number: int, cohort: Any, label: bytes, size: int) -> Any:

@@ -262,7 +262,8 @@ class Neighbours:
                     self.ask([Address.last(run, sender, rounds) for sender in missing])
             silent = [i for i in missing if waited > patience * (1 + self._waits(i, turn))]
             if silent:
-                if may_skip and not self.unfinished():
+                awaited = set(self.unfinished()) - set(silent)
+                if may_skip and self.mailbox.finished and not awaited:
                     # they have finished without this member, and keep no messages for it
                     raise BehindError(self._schedule.length)
                 self._give_up(silent, turn, waited, may_skip=may_skip)

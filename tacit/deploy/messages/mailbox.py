@@ -145,7 +145,8 @@ class Mailbox:
                 raise WireError(f"position {position} while this agent is at {now}")
             shapes = self._last.get(sender, []) if ended else self._shapes[address.phase]
             received = decode(data, address, shapes, self._keys[sender])
-            if not ended and (told := self._beyond(received)):
+            # a second content is evidence, and kept, whatever it says
+            if heard is None and not ended and (told := self._beyond(received)):
                 raise WireError(told)
         except WireError as error:
             self.counts["refused"] += 1
