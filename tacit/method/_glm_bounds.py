@@ -18,6 +18,9 @@ from tacit.data.factors import Number, bounds_of
 if TYPE_CHECKING:
     from tacit.method.glm import PrivateGLM
 
+_ROUNDING = 1e-12
+"""Below which a variance, in units of the bounds, is none."""
+
 _WIDE = 0.25
 """Standard deviation over half of the bounds below which these are called wide: a uniform column
 has 0.58, and bounds at three standard deviations have 0.33."""
@@ -113,9 +116,10 @@ def narrower(
     mean = float(np.clip(mean_of[place, -1] / total, -1.0, 1.0))
     unsure = _SURE * error * (1.0 + mean**2) / total
     hidden = variance < unsure
-    deviation = math.sqrt(variance + unsure if hidden else variance)
-    if not deviation < _WIDE:
+    spread = variance + unsure if hidden else variance
+    if not _ROUNDING < spread < _WIDE**2:  # a constant says nothing, whatever its bounds
         return None
+    deviation = math.sqrt(spread)
     least = information.copy()
     own = slice(place * m, (place + 1) * m)
     least[own, own] -= unsure / _SURE * total * np.eye(m)
