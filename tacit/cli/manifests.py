@@ -94,7 +94,7 @@ def new(
 @app.command()
 def check(file: File, json: Json = False) -> None:
     """Show what a run will do and cost, and who has signed."""
-    from tacit.cli.console import emit, guarded, say, table
+    from tacit.cli.console import WRONG, emit, guarded, say, table
 
     def command() -> int:
         from tacit.deploy.agreement.manifest import read_manifest
@@ -110,6 +110,7 @@ def check(file: File, json: Json = False) -> None:
                 "records": None if promised is None else member.records,
                 "fingerprint": member.card.fingerprint(),
                 "signed": member.name not in unsigned,
+                "changed": member.name in altered,  # after it signed
                 "epsilon": None if promised is None else promised.epsilon,
                 "delta": None if promised is None else promised.delta,
             }
@@ -118,7 +119,7 @@ def check(file: File, json: Json = False) -> None:
         if json:
             about = {"run": manifest.run.hex(), "records_exact": exact}
             emit({"format": "tacit-manifest-check-1", **about, "members": rows})
-            return 0
+            return WRONG if altered else 0
         settings = run.source.study
         say(f"{settings.title}: run {manifest.run.hex()}")
         say(
@@ -156,7 +157,7 @@ def check(file: File, json: Json = False) -> None:
         elif unsigned:
             missing = ", ".join(sorted(unsigned))
             say(f"Not yet signed by {missing}: tacit manifest sign {file} --keys DIR")
-        return 0
+        return WRONG if altered else 0
 
     raise typer.Exit(guarded(command, as_json=json))
 

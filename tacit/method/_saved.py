@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tacit import checks
-from tacit.errors import ProblemError
+from tacit.errors import ProblemError, RuntimeFailure
 
 
 def saved_text(path: str | Path, known: str) -> str:
@@ -33,3 +33,19 @@ def saved_text(path: str | Path, known: str) -> str:
             f"{path}: has the format {checks.shown(found)}; this version of tacit reads {known!r}"
         )
     return text
+
+
+def write_saved(path: str | Path, text: str) -> None:
+    """Write such a file.
+
+    Args:
+        path: path of the file.
+        text: its contents, JSON.
+
+    Raises:
+        RuntimeFailure: a file that cannot be written.
+    """
+    try:
+        Path(path).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RuntimeFailure(f"{path} cannot be written ({error.strerror})") from error

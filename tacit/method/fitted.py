@@ -22,10 +22,10 @@ from tacit.data.feature import FEATURES, Feature
 from tacit.data.formula import parse_formula
 from tacit.data.frames import Table, from_frame
 from tacit.data.schema import Schema
-from tacit.errors import ProblemError, RuntimeFailure, TacitError
+from tacit.errors import ProblemError, TacitError
 from tacit.method._glm_predictions import predicted
 from tacit.method._new_records import declared, read, values_moved
-from tacit.method._saved import saved_text
+from tacit.method._saved import saved_text, write_saved
 from tacit.method.answer import Refused, reach
 from tacit.method.citation import bibtex
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
@@ -187,10 +187,7 @@ class FittedRegression:
         Raises:
             RuntimeFailure: a file that cannot be written.
         """
-        try:
-            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
-        except OSError as error:
-            raise RuntimeFailure(f"{path} cannot be written ({error.strerror})") from error
+        write_saved(path, self.to_json())
 
     def to_json(self) -> str:
         """The contents of that file."""

@@ -17,9 +17,10 @@ from tacit.data.cells import Column, columns_of
 from tacit.data.design import Design, design_of
 from tacit.data.frames import Table, from_frame
 from tacit.data.schema import Schema
-from tacit.errors import ConfigError, ProblemError, RuntimeFailure
+from tacit.errors import ConfigError, ProblemError
 from tacit.method._cox_predictions import cumulative, relative
 from tacit.method._new_records import declared, read, values_moved
+from tacit.method._saved import write_saved
 from tacit.method.answer import reach
 from tacit.method.comparison import natural
 from tacit.method.cox_answer import HazardRatios
@@ -207,10 +208,7 @@ class FittedHazards:
         Raises:
             RuntimeFailure: a file that cannot be written.
         """
-        try:
-            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
-        except OSError as error:
-            raise RuntimeFailure(f"{path} cannot be written ({error.strerror})") from error
+        write_saved(path, self.to_json())
 
     def to_json(self) -> str:
         """The contents of that file."""

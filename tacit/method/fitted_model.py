@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tacit.arguments import checked
 from tacit.data.schema import Schema
 from tacit.data.target import TARGETS, BinaryTarget, ClassTarget, NumericTarget
-from tacit.errors import ProblemError, RuntimeFailure, TacitError
+from tacit.errors import ProblemError, TacitError
 from tacit.method._new_records import complete, prepared, values_moved
-from tacit.method._saved import saved_text
+from tacit.method._saved import saved_text, write_saved
 from tacit.method.fitted import declaration, feature_of, today
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
 
@@ -144,10 +144,7 @@ class FittedModel:
         Raises:
             RuntimeFailure: a file that cannot be written.
         """
-        try:
-            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
-        except OSError as error:
-            raise RuntimeFailure(f"{path} cannot be written ({error.strerror})") from error
+        write_saved(path, self.to_json())
 
     def to_json(self) -> str:
         """The contents of that file.

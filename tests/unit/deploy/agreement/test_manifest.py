@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import tacit
+from tacit.cli import app
 from tacit.deploy.agreement.binding import folder_of
 from tacit.deploy.agreement.manifest import agreed, parse_manifest, read_manifest
 from tacit.deploy.identity import keys
@@ -161,6 +163,9 @@ def test_an_agent_checks_before_it_sends(
     (tmp_path / "other.toml").write_text(text)
     with pytest.raises(ConfigError, match="was changed after 'north', 'south', 'west' signed it"):
         check(changed(options, manifest=tmp_path / "other.toml"))
+    for file, code in ((options.manifest, 0), (tmp_path / "other.toml", 2)):
+        said = CliRunner().invoke(app, ["manifest", "check", str(file)])
+        assert (said.exit_code, "INVALID" in said.output) == (code, code == 2)
     other = tmp_path / "other.csv"
     other.write_text(records(tmp_path).read_text().replace("age", "years"))
     with pytest.raises(ConfigError, match="age"):
