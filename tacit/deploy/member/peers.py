@@ -96,7 +96,8 @@ class Neighbours:
             keeping=keeping,
         )
         self.transport: Link | None = None
-        self._greeted: dict[int, int] = {}  # rounds that neighbours said they are in
+        # the earliest rounds that neighbours said they are in, since this member waits
+        self._greeted: dict[int, int] = {}
         self._answers: dict[int, Hello] = {}
         self._questions: dict[int, Question] = {}
         self._answered = threading.Event()
@@ -121,7 +122,9 @@ class Neighbours:
             self._progress.failure = str(error)
         else:
             self._questions.pop(sender, None)
-            self._greeted[sender], self._answers[sender] = hello.round, hello
+            # one that has only just caught up was waiting until now, and its message is on the way
+            self._greeted[sender] = min(hello.round, self._greeted.get(sender, hello.round))
+            self._answers[sender] = hello
         self._answered.set()
 
     def heard_of(self, asker: int) -> int:
@@ -385,7 +388,7 @@ class Neighbours:
         return first
 
     def _waits(self, sender: int, turn: Turn) -> bool:
-        """Whether a neighbour answers from an earlier round: it waits for somebody itself."""
+        """Whether a neighbour answered from an earlier round: it was waiting for somebody itself."""
         return self._greeted.get(sender, turn.at.round) < turn.at.round
 
     def _greet(self, senders: Sequence[int]) -> None:
