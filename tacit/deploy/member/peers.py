@@ -388,7 +388,7 @@ class Neighbours:
         return first
 
     def _waits(self, sender: int, turn: Turn) -> bool:
-        """Whether a neighbour answered from an earlier round, since it waited for somebody itself."""
+        """Whether a neighbour answered from an earlier round: it waited for somebody itself."""
         return self._greeted.get(sender, turn.at.round) < turn.at.round
 
     def _greet(self, senders: Sequence[int]) -> None:
