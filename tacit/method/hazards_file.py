@@ -14,6 +14,7 @@ from tacit.data.schema import Schema
 from tacit.errors import ProblemError, TacitError
 from tacit.method._new_records import declared
 from tacit.method._saved import saved_text
+from tacit.method.citation import bibtex
 from tacit.method.cox_answer import HazardRatios
 from tacit.method.fitted import feature_of
 from tacit.method.fitted_hazards import FORMAT, FittedHazards
@@ -58,6 +59,7 @@ class _File(BaseModel):
     columns: dict[str, dict[str, Any]]
     missing: Any
     decimal: str
+    papers: tuple[str, ...] = ()
     table: _Table
 
 
@@ -89,7 +91,10 @@ def load_hazards(path: str | Path) -> FittedHazards:
         told: dict[str, Any] = found.table.model_dump()
         told |= {name: np.array(told[name]) for name in arrays}
         table = HazardRatios(**told)
-        loaded = FittedHazards(table, found.on, schema, found.guarantee, found.cuts, found.date)
+        bibtex(found.papers)  # refuses a name that is no paper's
+        loaded = FittedHazards(
+            table, found.on, schema, found.guarantee, found.cuts, found.date, found.papers
+        )
         _check(loaded)
     except (ValidationError, TacitError, TypeError, ValueError, KeyError) as error:
         reason = str(error).splitlines()[0]
