@@ -20,12 +20,11 @@ from tacit.data.schema import Schema
 from tacit.errors import ConfigError, ProblemError
 from tacit.method._cox_predictions import cumulative, relative
 from tacit.method._new_records import declared, read, values_moved
-from tacit.method._saved import write_saved
+from tacit.method._saved import declarations, today, write_saved
 from tacit.method.answer import reach
 from tacit.method.citation import bibtex
 from tacit.method.comparison import natural
 from tacit.method.cox_answer import HazardRatios
-from tacit.method.fitted import declaration, today
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -229,9 +228,7 @@ class FittedHazards:
             "guarantee": self.protection,
             "on": self.on,
             "cuts": self.cuts,
-            "columns": {
-                name: declaration(feature) for name, feature in self.schema.features.items()
-            },
+            "columns": declarations(self.schema),
             "missing": self.schema.missing,
             "decimal": self.schema.decimal,
             # as files of earlier versions, where it says nothing
