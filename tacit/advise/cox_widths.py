@@ -1,4 +1,4 @@
-"""How wide the intervals of a Cox regression will be, by a formula.
+"""Widths of log hazard ratios: sampling error and noise from the information that is expected.
 
 Columns are taken for independent, numbers for uniform between their bounds and levels for equally
 frequent, effects for small, hazards for constant and the same in all strata, and nobody for

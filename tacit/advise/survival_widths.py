@@ -1,4 +1,4 @@
-"""How wide the intervals of survival curves will be: their own formulas on assumed records.
+"""Widths of survival curves: sampling and noise, as in the intervals of a curve of expected events.
 
 Groups are taken for equally large, with events at a constant hazard and nobody censored before the
 end of the follow-up. Fewer records at risk, as censoring leaves, have wider intervals.

@@ -1,8 +1,7 @@
-"""How wide the intervals of a table 1 will be: its own formulas on assumed records.
+"""Widths of a table 1: noise alone, as in the intervals of counts, shares, means and deviations.
 
 Groups and levels are taken for equally frequent, numbers for uniform between their bounds, and no
-value for missing. The cells that these would give are put into the table without noise, and the
-errors of the table are those of its noise.
+value for missing. A table is made of the cells that these give, and its intervals are taken.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""How wide intervals of a statistic will be, from noise scales and assumed records alone."""
+"""What forecasts of widths share: the width of one number, the noise in a sum, what noise decides.
+
+Those of a table 1, survival and a Cox regression are in modules of their own. No record is read.
+"""
 
 from __future__ import annotations
 

@@ -6,26 +6,23 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tacit.arguments import checked
 from tacit.data.cells import columns_of
 from tacit.data.design import Design
-from tacit.data.feature import FEATURES, Feature
 from tacit.data.formula import parse_formula
 from tacit.data.frames import Table, from_frame
 from tacit.data.schema import Schema
-from tacit.errors import ProblemError, TacitError
+from tacit.errors import ProblemError
 from tacit.method._glm_predictions import predicted
 from tacit.method._new_records import declared, read, values_moved
-from tacit.method._saved import saved_text, write_saved
+from tacit.method._saved import SavedFit, declarations, reading, saved_text, today, write_saved
 from tacit.method.answer import Refused, reach
 from tacit.method.citation import bibtex
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
@@ -35,11 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = "tacit-regression-1"
-
-
-def today() -> str:
-    """The day, as YYYY-MM-DD."""
-    return datetime.now(UTC).date().isoformat()
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,9 +189,7 @@ class FittedRegression:
             "formula": self.formula,
             "date": self.date,
             "guarantee": self.protection,
-            "columns": {
-                name: declaration(feature) for name, feature in self.schema.features.items()
-            },
+            "columns": declarations(self.schema),
             "missing": self.schema.missing,
             "decimal": self.schema.decimal,
             "family": table.family,
@@ -221,18 +211,11 @@ class FittedRegression:
         return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-class _File(BaseModel):
+class _File(SavedFit):
     """The contents of the file."""
-
-    model_config = ConfigDict(extra="forbid")
 
     format: Literal["tacit-regression-1"]
     formula: str
-    date: str
-    guarantee: str
-    columns: dict[str, dict[str, Any]]
-    missing: Any
-    decimal: str
     family: str
     link: Literal["identity", "logit", "log"]
     records: int
@@ -267,12 +250,9 @@ def load_regression(path: str | Path) -> FittedRegression:
         tacit.errors.ProblemError: missing.json: cannot be read (No such file or directory)
     """
     text = saved_text(path, FORMAT)
-    try:
+    with reading(path, "a regression", "regression.json"):
         found = _File.model_validate_json(text)
-        features = {name: feature_of(dict(given)) for name, given in found.columns.items()}
-        schema = Schema(
-            features, None, intercept=False, missing=found.missing, decimal=found.decimal
-        )
+        schema = found.as_schema()
         table = CoefficientTable(
             found.names,
             np.array(found.values),
@@ -296,15 +276,6 @@ def load_regression(path: str | Path) -> FittedRegression:
         target = parse_formula(found.formula, columns_of(schema))[0]
         levels = target.levels if found.family == "multinomial" else ()
         names = names_of(columns, levels)
-    except (ValidationError, TacitError, TypeError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            reason = " ".join([*map(str, first["loc"]), first["msg"]])
-        raise ProblemError(
-            f"{path}: is not a regression that tacit has saved ({reason}); give the "
-            "regression.json of a run, or copy it again if it was cut off"
-        ) from error
     d = len(names)
     shapes = (table.values.shape, table.sampling.shape, table.privacy.shape, (len(table.spans), 1))
     if (names, levels) != (table.names, table.levels) or shapes != ((d,), (d, d), (d, d), (d, 1)):
@@ -313,21 +284,3 @@ def load_regression(path: str | Path) -> FittedRegression:
             "changed, or is of another version"
         )
     return loaded
-
-
-def declaration(feature: Feature) -> dict[str, Any]:
-    """A declaration as plain values; a regression has tacit's own kinds only (`columns_of`)."""
-    for name, kind in FEATURES.items():
-        if isinstance(feature, kind):
-            keys = asdict(feature)
-            for key in ("map", "missing_values"):
-                if not keys.get(key, True):  # as files of earlier versions
-                    del keys[key]
-            return {"kind": name, **keys}
-    raise ProblemError(f"columns of the kind {type(feature).__name__} cannot be saved")
-
-
-def feature_of(given: dict[str, Any]) -> Feature:
-    """The declaration that `declaration` made plain."""
-    kind: Any = FEATURES[given.pop("kind")]
-    return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in given.items()})

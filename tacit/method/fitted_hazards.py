@@ -20,11 +20,11 @@ from tacit.data.schema import Schema
 from tacit.errors import ConfigError, ProblemError
 from tacit.method._cox_predictions import cumulative, relative
 from tacit.method._new_records import declared, read, values_moved
-from tacit.method._saved import write_saved
+from tacit.method._saved import declarations, today, write_saved
 from tacit.method.answer import reach
+from tacit.method.citation import bibtex
 from tacit.method.comparison import natural
 from tacit.method.cox_answer import HazardRatios
-from tacit.method.fitted import declaration, today
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +43,7 @@ class FittedHazards:
         protection: guarantee of the fit, in words.
         cuts: edges at which a number is cut into the strata.
         date: day of the fit, as YYYY-MM-DD.
+        papers: names of the papers that describe its method; `cite` has them as BibTeX.
     """
 
     table: HazardRatios
@@ -51,6 +52,7 @@ class FittedHazards:
     protection: str
     cuts: tuple[float, ...] = ()
     date: str = field(default_factory=today)
+    papers: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return self.table.summary()
@@ -68,6 +70,10 @@ class FittedHazards:
     def guarantee(self) -> str:
         """Guarantee of the fit, in words, as the file keeps it."""
         return self.protection
+
+    def cite(self) -> str:
+        """What to cite, as BibTeX: the papers that describe the method, and tacit."""
+        return bibtex(self.papers)
 
     def predict(
         self,
@@ -222,11 +228,11 @@ class FittedHazards:
             "guarantee": self.protection,
             "on": self.on,
             "cuts": self.cuts,
-            "columns": {
-                name: declaration(feature) for name, feature in self.schema.features.items()
-            },
+            "columns": declarations(self.schema),
             "missing": self.schema.missing,
             "decimal": self.schema.decimal,
+            # as files of earlier versions, where it says nothing
+            **({"papers": self.papers} if self.papers else {}),
             "table": table,
         }
         return json.dumps(document, indent=2, ensure_ascii=False)

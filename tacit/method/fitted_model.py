@@ -12,15 +12,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import jax
 import numpy as np
 from jaxtyping import Float
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tacit.arguments import checked
 from tacit.data.schema import Schema
 from tacit.data.target import TARGETS, BinaryTarget, ClassTarget, NumericTarget
-from tacit.errors import ProblemError, TacitError
+from tacit.errors import ProblemError
 from tacit.method._new_records import complete, prepared, values_moved
-from tacit.method._saved import saved_text, write_saved
-from tacit.method.fitted import declaration, feature_of, today
+from tacit.method._saved import (
+    SavedFit,
+    declarations,
+    reading,
+    saved_text,
+    today,
+    write_saved,
+)
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
 
 if TYPE_CHECKING:
@@ -160,7 +165,7 @@ class FittedModel:
             "guarantee": self.protection,
             "study_sha256": self.study,
             "loss": self.loss,
-            "columns": {n: declaration(each) for n, each in self.schema.features.items()},
+            "columns": declarations(self.schema),
             "intercept": self.schema.intercept,
             "missing": self.schema.missing,
             "row_norm": self.schema.row_norm,
@@ -176,22 +181,15 @@ class FittedModel:
         return {k: v for k, v in asdict(self.target).items() if (k, v) != ("missing_values", ())}
 
 
-class _File(BaseModel):
+class _File(SavedFit):
     """The contents of the file."""
-
-    model_config = ConfigDict(extra="forbid")
 
     format: Literal["tacit-fitted-model-1"]
     title: str
-    date: str
-    guarantee: str
     study_sha256: str
     loss: Literal["squared", "logistic", "softmax", "huber", "hinge", "quantile", "poisson"]
-    columns: dict[str, dict[str, Any]]
     intercept: bool
-    missing: Any
     row_norm: float | None
-    decimal: str
     target: dict[str, Any]
     names: tuple[str, ...]
     values: list[float]
@@ -216,7 +214,7 @@ def load_model(path: str | Path) -> FittedModel:
         tacit.errors.ProblemError: missing.json: cannot be read (No such file or directory)
     """
     text = saved_text(path, FORMAT)
-    try:
+    with reading(path, "a model", "model.json"):
         found = _File.model_validate_json(text)
         given = dict(found.target)
         kind: Any = TARGETS[given.pop("kind")]
@@ -226,14 +224,7 @@ def load_model(path: str | Path) -> FittedModel:
             loss=found.loss,
             names=found.names,
             values=np.array(found.values),
-            schema=Schema(
-                {name: feature_of(dict(each)) for name, each in found.columns.items()},
-                None,
-                intercept=found.intercept,
-                missing=found.missing,
-                row_norm=found.row_norm,
-                decimal=found.decimal,
-            ),
+            schema=found.as_schema(intercept=found.intercept, row_norm=found.row_norm),
             target=kind(**plain),
             protection=found.guarantee,
             study=found.study_sha256,
@@ -241,12 +232,6 @@ def load_model(path: str | Path) -> FittedModel:
         )
         fits = bool(loaded.levels) == (found.loss == "softmax")
         loaded.built  # noqa: B018 - refuses what is no loss
-    except (ValidationError, TacitError, TypeError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            reason = " ".join([*map(str, first["loc"]), first["msg"]])
-        raise ProblemError(f"{path}: is not a model that tacit has saved ({reason})") from error
     if not fits or len(loaded.names) != len(loaded.values) or not np.isfinite(loaded.values).all():
         raise ProblemError(
             f"{path}: its parameters are not those of a model of {loaded.target.name!r}; it was "

@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from tacit.arguments import checked
 from tacit.data.cells import columns_of
-from tacit.data.schema import Schema
-from tacit.errors import ProblemError, TacitError
+from tacit.errors import ProblemError
 from tacit.method._new_records import declared
-from tacit.method._saved import saved_text
+from tacit.method._saved import SavedFit, reading, saved_text
+from tacit.method.citation import bibtex
 from tacit.method.cox_answer import HazardRatios
-from tacit.method.fitted import feature_of
 from tacit.method.fitted_hazards import FORMAT, FittedHazards
 
 
@@ -45,19 +44,13 @@ class _Table(BaseModel):
     repeated: bool
 
 
-class _File(BaseModel):
+class _File(SavedFit):
     """The contents of the file."""
 
-    model_config = ConfigDict(extra="forbid")
-
     format: Literal["tacit-hazards-1"]
-    date: str
-    guarantee: str
     on: dict[str, tuple[float, ...]]
     cuts: tuple[float, ...]
-    columns: dict[str, dict[str, Any]]
-    missing: Any
-    decimal: str
+    papers: tuple[str, ...] = ()
     table: _Table
 
 
@@ -79,27 +72,18 @@ def load_hazards(path: str | Path) -> FittedHazards:
         tacit.errors.ProblemError: missing.json: cannot be read (No such file or directory)
     """
     text = saved_text(path, FORMAT)
-    try:
+    with reading(path, "a Cox regression", "regression.json"):
         found = _File.model_validate_json(text)
-        features = {name: feature_of(dict(given)) for name, given in found.columns.items()}
-        schema = Schema(
-            features, None, intercept=False, missing=found.missing, decimal=found.decimal
-        )
+        schema = found.as_schema()
         arrays = ("values", "sampling", "privacy", "joint", "hazards")
         told: dict[str, Any] = found.table.model_dump()
         told |= {name: np.array(told[name]) for name in arrays}
         table = HazardRatios(**told)
-        loaded = FittedHazards(table, found.on, schema, found.guarantee, found.cuts, found.date)
+        bibtex(found.papers)  # refuses a name that is no paper's
+        loaded = FittedHazards(
+            table, found.on, schema, found.guarantee, found.cuts, found.date, found.papers
+        )
         _check(loaded)
-    except (ValidationError, TacitError, TypeError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            reason = " ".join([*map(str, first["loc"]), first["msg"]])
-        raise ProblemError(
-            f"{path}: is not a Cox regression that tacit has saved ({reason}); give the "
-            "regression.json of a run, or copy it again if it was cut off"
-        ) from error
     return loaded
 
 

@@ -59,7 +59,13 @@ class Cox(Outcome):
         used = [*self.on, *([] if table.strata is None else [table.strata])]
         features = {name: self.schema.features[name] for name in used}
         schema = replace(self.schema, features=features, site=None)
-        return FittedHazards(table, dict.fromkeys(self.on, ()), schema, str(self.guarantee))
+        return FittedHazards(
+            table,
+            dict.fromkeys(self.on, ()),
+            schema,
+            str(self.guarantee),
+            papers=self.result.papers,
+        )
 
     def predict(
         self,

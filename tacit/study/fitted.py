@@ -45,7 +45,7 @@ def fitted(
     """
     study = source.study
     if isinstance(answer, HazardRatios):
-        return _hazards(source, answer, protection)
+        return _hazards(source, answer, protection, papers)
     if not isinstance(study, RegressionStudy) or not isinstance(answer, CoefficientTable):
         return None
     formula = study.model.formula
@@ -53,7 +53,9 @@ def fitted(
     return FittedRegression(formula, answer, used, protection, papers=papers)
 
 
-def _hazards(source: Source, answer: HazardRatios, protection: str) -> FittedHazards:
+def _hazards(
+    source: Source, answer: HazardRatios, protection: str, papers: tuple[str, ...]
+) -> FittedHazards:
     method = dict(source.study.method)
     on, strata = method["columns"], method["strata"]
     names = [each.column for each in on] + ([] if strata is None else [strata.column])
@@ -63,6 +65,7 @@ def _hazards(source: Source, answer: HazardRatios, protection: str) -> FittedHaz
         _declared(source, names),
         protection,
         () if strata is None else tuple(strata.edges),
+        papers=papers,
     )
 
 

@@ -19,6 +19,7 @@ from tacit import data
 from tacit.cli import app
 from tacit.errors import ConfigError, ProblemError
 from tacit.method import load_hazards
+from tacit.method.citation import MASKS, bibtex
 
 DECLARED: dict[str, data.Feature] = {
     "years": data.Numeric(0, 10),
@@ -155,6 +156,7 @@ def test_the_file_predicts_the_same(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(again.predict(NEW, **asked), fit.predict(NEW, **asked))
     assert (again.guarantee, again.table.summary()) == (str(fit.guarantee), fit.table.summary())
     assert again.formula == "hazard of died = true on age, sex by ward"
+    assert again.cite() == fit.cite()
     document = json.loads((tmp_path / "regression.json").read_text())
     document["table"]["joint"] = document["table"]["joint"][:-1]
     (tmp_path / "cut.json").write_text(json.dumps(document))
@@ -164,6 +166,23 @@ def test_the_file_predicts_the_same(tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text(json.dumps(document))
     with pytest.raises(ProblemError, match="its effects are not those of its columns"):
         load_hazards(tmp_path / "cut.json")
+
+
+def test_a_file_names_what_to_cite_and_one_of_an_earlier_version_cites_tacit_alone(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "regression.json"
+    fit = fitted(records(), epsilon=8)
+    fit.save(path)
+    assert load_hazards(path).cite() == fit.model.cite() == fit.cite()
+    assert fit.model.papers == fit.result.papers == (MASKS,)
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "papers": ["Nobody (2020)"]}))
+    with pytest.raises(ProblemError, match=r"is not a Cox regression .* \('Nobody \(2020\)'\)"):
+        load_hazards(path)
+    del document["papers"]
+    path.write_text(json.dumps(document))
+    assert load_hazards(path).cite() == bibtex(())
 
 
 def test_records_without_a_value_are_not_predicted_and_values_beyond_bounds_are_moved() -> None:
@@ -212,9 +231,9 @@ def test_the_command_line_predicts_from_what_a_run_wrote(tmp_path: Path) -> None
     told = CliRunner().invoke(app, [*again, "--json"])
     assert told.exit_code == 0, told.output + told.stderr
     rows = json.loads(told.stdout)["rows"]
-    expected = load_hazards(tmp_path / "cox" / "regression.json").predict(
-        NEW, at=[5], reference={"age": 50}
-    )
+    loaded = load_hazards(tmp_path / "cox" / "regression.json")
+    assert loaded.papers == (MASKS,)
+    expected = loaded.predict(NEW, at=[5], reference={"age": 50})
     assert [row["survival 5"] for row in rows] == pytest.approx(expected["survival 5"].tolist())
     assert [row["lower"] for row in rows] == pytest.approx(expected["lower"].tolist())
     wrong = CliRunner().invoke(app, [*again[:-3], "late"])

@@ -126,7 +126,8 @@ def test_a_file_that_was_changed_is_refused(
 def test_what_is_no_file_of_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "half.json").write_text(model().to_json()[:200])
     (tmp_path / "bytes.json").write_bytes(b"\xff")
-    for name, told in (("half", "is not a model"), ("bytes", "not text"), ("gone", "No such")):
+    whole = r"is not a model .*give the model\.json of a run, or copy it again"
+    for name, told in (("half", whole), ("bytes", "not text"), ("gone", "No such")):
         with pytest.raises(ProblemError, match=told):
             load_model(tmp_path / f"{name}.json")
 
