@@ -10,7 +10,7 @@ from tacit.advise.advice import percent, verdict
 from tacit.advise.document import MADE_UP
 from tacit.advise.setting import PREVALENCE
 from tacit.cli.console import emit, guarded, progress, say, table
-from tacit.cli.dimensions import Options, from_options, from_study
+from tacit.cli.dimensions import Options, blamed, from_options, from_study
 from tacit.privacy.digits import short
 from tacit.problem.losses import Poisson
 from tacit.study.model import RegressionStudy
@@ -21,30 +21,33 @@ def show_advice(study: Path | None, options: Options, *, json: bool) -> int:
     """Advise on a study file, or on dimensions; see `tacit advise --help`."""
 
     def command() -> int:
-        source = None if study is None else read_study(study)
-        if options.family is not None or isinstance(
-            getattr(source, "study", None), RegressionStudy
-        ):
-            from tacit.cli.forecasting import show_forecast
-
-            return show_forecast(source, options, json=json)
-        if source is not None and has_widths(source):
-            from tacit.cli.forecasting_widths import show_widths
-
-            return show_widths(source, options, json=json)
-        setting = from_options(options) if source is None else from_study(source, options)
-        with progress("simulations", quiet=json) as told:
-            advice = advise(
-                setting,
-                progress=None if told is None else lambda _, done, total: told(done, total),
-            )
-        if json:
-            emit(advice.to_dict())
-        else:
-            _tell(advice)
-        return 0
+        with blamed(options):
+            return _show(study, options, json=json)
 
     return guarded(command, as_json=json)
+
+
+def _show(study: Path | None, options: Options, *, json: bool) -> int:
+    source = None if study is None else read_study(study)
+    if options.family is not None or isinstance(getattr(source, "study", None), RegressionStudy):
+        from tacit.cli.forecasting import show_forecast
+
+        return show_forecast(source, options, json=json)
+    if source is not None and has_widths(source):
+        from tacit.cli.forecasting_widths import show_widths
+
+        return show_widths(source, options, json=json)
+    setting = from_options(options) if source is None else from_study(source, options)
+    with progress("simulations", quiet=json) as told:
+        advice = advise(
+            setting,
+            progress=None if told is None else lambda _, done, total: told(done, total),
+        )
+    if json:
+        emit(advice.to_dict())
+    else:
+        _tell(advice)
+    return 0
 
 
 def has_widths(source: Source) -> bool:

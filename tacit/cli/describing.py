@@ -11,6 +11,7 @@ from tacit.cli.console import guarded
 from tacit.cli.of_a_table import Given
 from tacit.cli.running import run_source
 from tacit.cli.written import by_column, check_given, declarations, run_written, worded
+from tacit.data.roles import Role, check_roles, cox_roles, survival_roles
 from tacit.errors import ConfigError
 from tacit.method.table_one import PrivateTableOne
 from tacit.study._output import Destination
@@ -80,7 +81,8 @@ def survival_table(
 
     title = f"Survival by {time}" if by is None else f"Survival by {time} and {by}"
     asked = _Asked("survival", title, "drop", "intervals and tests")
-    return _describe(data, [time, event], keys, given, asked, by=by, size=size)
+    roles = survival_roles(time, event, by)
+    return _describe(data, [time, event], keys, given, asked, by=by, size=size, roles=roles)
 
 
 def cox_table(
@@ -105,7 +107,9 @@ def cox_table(
         return _given("cox", values | {"periods": _numbers("periods", periods)})
 
     asked = _Asked("cox", f"Cox regression of {time}", "drop", "intervals")
-    return _describe(data, [time, event, *columns], keys, given, asked, by=strata, size=size)
+    named = [time, event, *columns]
+    roles = cox_roles(time, event, columns, strata)
+    return _describe(data, named, keys, given, asked, by=strata, size=size, roles=roles)
 
 
 def _describe(
@@ -117,6 +121,7 @@ def _describe(
     *,
     by: str | None = None,
     size: int | None,
+    roles: Sequence[Role] = (),
 ) -> int:
     """Write and run the study of a method that asks for columns.
 
@@ -128,10 +133,12 @@ def _describe(
         asked: what is asked of them.
         by: column of the groups or strata, if any.
         size: declared number near that of a site's records, where it is private.
+        roles: parts that columns have, of which each needs a column of its own.
     """
 
     def command() -> int:
         check_given(data, given)
+        check_roles(roles, given.site)
         relation = {} if size is None else {"relation": "add_remove"}
         found = describe_study(
             data,

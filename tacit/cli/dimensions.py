@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tacit.advise.setting import Setting
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, TacitError
 from tacit.network.star import Coordinator
 from tacit.network.topologies import TOPOLOGIES
 from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
 from tacit.problem.losses import LOSSES, Softmax
 from tacit.study.dimensions import Asked, setting
+from tacit.study.read import Located
 from tacit.types import Oracle
 
 if TYPE_CHECKING:
@@ -75,6 +78,23 @@ class Options:
             row_norm=self.row_norm,
             **self.assumed,
         )
+
+
+@contextmanager
+def blamed(options: Options) -> Generator[None]:
+    """Point an error about a value that an option gave at the option, not at a line of the study.
+
+    Raises:
+        ConfigError: such an error. All others pass unchanged.
+    """
+    try:
+        yield
+    except TacitError as error:
+        inner = str(error.__cause__ if isinstance(error, Located) else error)
+        named = re.match(r"(\w+)(?:=| (?=has ))", inner)
+        if named is None or getattr(options, named[1], None) is None:
+            raise
+        raise ConfigError(f"--{named[1].replace('_', '-')} {inner[named.end() :]}") from error
 
 
 def from_study(source: Source, options: Options) -> Setting:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json as reader
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.cli.console import emit, guarded, printing, say
 from tacit.cli.pairs import pairs
 from tacit.cli.writing import check_free, write_text
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, ProblemError
 
 if TYPE_CHECKING:
     from tacit.method.fitted_hazards import FittedHazards
@@ -44,24 +44,25 @@ def predict_table(
         if kind != "hazards" and (at is not None or reference):
             option = "--reference" if at is None else "--at"
             raise ConfigError(f"{option} is for Cox regressions, and {file} is none; leave it out")
-        if kind == "fitted-model":
-            fitted = load_model(file)
-            moved, what = fitted.moved(table), fitted.target.name
-            found = fitted.predict(table)
-            without = "the noise in the parameters is not counted"
-        elif kind == "hazards":
-            fitted = load_hazards(file)
-            what, without = fitted.formula, ""
-            moved = fitted.moved(table)
-            chosen = _values(reference, fitted)
-            found = fitted.predict(table, at=_times(at), reference=chosen, level=level)
-        else:
-            regression = load_regression(file)
-            fitted, what = regression, regression.formula
-            moved = regression.moved(table)
-            found = regression.predict(table, level=level)
-            refusal = regression.table.refusal
-            without = "" if refusal is None else refusal.reason
+        with _of(data):
+            if kind == "fitted-model":
+                fitted = load_model(file)
+                moved, what = fitted.moved(table), fitted.target.name
+                found = fitted.predict(table)
+                without = "the noise in the parameters is not counted"
+            elif kind == "hazards":
+                fitted = load_hazards(file)
+                what, without = fitted.formula, ""
+                moved = fitted.moved(table)
+                chosen = _values(reference, fitted)
+                found = fitted.predict(table, at=_times(at), reference=chosen, level=level)
+            else:
+                regression = load_regression(file)
+                fitted, what = regression, regression.formula
+                moved = regression.moved(table)
+                found = regression.predict(table, level=level)
+                refusal = regression.table.refusal
+                without = "" if refusal is None else refusal.reason
         if without:
             print(f"NOTE: without intervals: {without}.", file=sys.stderr)
         left = int(found.isna().all(axis=1).sum())
@@ -92,6 +93,15 @@ def predict_table(
         return 0
 
     return guarded(command, as_json=json)
+
+
+@contextmanager
+def _of(data: Path) -> Generator[None]:
+    """Name the table in errors about its values."""
+    try:
+        yield
+    except ProblemError as error:
+        raise ProblemError(f"{data}: {error}") from error
 
 
 def _file(model: Path) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -34,7 +35,14 @@ def keep_programs() -> None:
         folder = home / f"programs-{_machine()}"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _prune(folder)
-    except (OSError, RuntimeError):  # no place, or no home
+    except (OSError, RuntimeError) as error:  # no place, or no home
+        if named is not None:
+            reason = getattr(error, "strerror", None) or error
+            print(
+                f"WARNING: TACIT_CACHE={named} cannot be used as a folder ({reason}), so compiled "
+                "programs are not kept; name another folder, or leave the variable unset",
+                file=sys.stderr,
+            )
         return
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
     for name, value in _SETTINGS.items():

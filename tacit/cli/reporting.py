@@ -51,5 +51,13 @@ def _kind(folder: Path) -> object:
             f"{path} cannot be read ({error.strerror}); give the results directory of a run, or "
             "the --state directory of a member that has finished"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path} is not the result of a run") from error
+    except ValueError as error:
+        raise ConfigError(
+            f"{path} is no whole JSON document ({error}): it is empty, cut off or damaged. Copy "
+            "it again from where it was written, or run the study again"
+        ) from error
+    except (KeyError, TypeError) as error:
+        raise ConfigError(
+            f"{path} is not the result of a run; give a directory that `tacit run` or a member of "
+            "a run between sites wrote"
+        ) from error

@@ -108,7 +108,13 @@ def approve(folder: Path, run: str, dataset: str | None, code: str | None, *, ye
         site = find(folder)
         queue = Queue(site)
         file = Path(run)
-        entry = queue.take(read_manifest(file)) if file.is_file() else queue.find(run)
+        if file.is_file():
+            entry = queue.take(read_manifest(file))
+        else:
+            try:
+                entry = queue.find(run)
+            except ConfigError as error:
+                raise ConfigError(f"there is no file {run!r}, and {error}") from error
         return _approved(site, queue, entry, dataset, code, yes=yes)
 
     return guarded(command, as_json=False)

@@ -24,6 +24,23 @@ _SURE = 0.85
 """Similarity from which on a value is taken for a level in another writing."""
 
 
+class Unread(ProblemError):
+    """A value that cannot be read as its column is declared.
+
+    Args:
+        what: which value, and where.
+        remedy: what to do where the declaration can be changed.
+    """
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}; {remedy}")
+        self.what = what
+
+    def with_remedies(self, remedies: str) -> ProblemError:
+        """The same error where something else can be done."""
+        return ProblemError(f"{self.what}; {remedies}")
+
+
 class Undeclared(ProblemError):
     """A value that is not among the declared ones.
 
@@ -105,15 +122,16 @@ def numbers(
         value = column.iloc[bad[0]]
         more = others(column, wrong)
         if flags:
-            raise ProblemError(
+            raise Unread(
                 f"column {column.name!r} is declared Boolean, but {where(column, bad[0])} holds "
-                f"{show(value)}, which is no word for true or false that is known{more}; correct "
-                f"the value, declare what it means (map), or {remedy}"
+                f"{show(value)}, which is no word for true or false that is known{more}",
+                f"correct the value, declare what it means (map), or {remedy}",
             )
-        raise ProblemError(
+        raise Unread(
             f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {show(value)}"
-            f"{more}; {_other_mark(value, decimal)}correct the value, declare it as a code of "
-            f"missing values (missing_values), or {remedy}"
+            f"{more}",
+            f"{_other_mark(value, decimal)}correct the value, declare it as a code of missing "
+            f"values (missing_values), or {remedy}",
         )
     return values
 

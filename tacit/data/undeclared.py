@@ -219,9 +219,14 @@ def _read_off(
     # whole numbers in their order, which that of their texts is not
     levels = list(dict.fromkeys(level_key(value) for value in _ordered(column.unique().tolist())))
     if len(levels) > MANY:
+        remedy = "declare them, or leave it out"
+        if kind == "numeric":
+            remedy = (
+                "it holds numbers, and is asked for by its levels. Cut them into intervals in the "
+                f"table, in a column such as {name}_group, and name that one; or declare the levels"
+            )
         raise ProblemError(
-            f"column {name!r} has {len(levels)} levels, which are too many to be meant: declare "
-            "them, cut the column into intervals, or leave it out"
+            f"column {name!r} has {len(levels)} levels, which are too many to be meant: {remedy}"
         )
     # a blank at an end, which makes another level, has to be seen
     shown = (each if each == each.strip() else repr(each) for each in levels)

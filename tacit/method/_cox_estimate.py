@@ -237,7 +237,9 @@ def refused(found: Estimate) -> Refused | None:
         return Refused(
             "the noise hides the direction in which the records say the least (noise over "
             f"smallest eigenvalue of the information {ratio}, at most {CURVATURE:g})",
-            f"{wanted} the records or the epsilon would do, or fewer columns, pieces or strata",
+            f"{wanted} the records or the epsilon would do, or fewer columns, pieces or strata, "
+            "unless a column says nothing that the others do not, or hardly any record has some "
+            "level: leave such a one out",
         )
     if not found.moved <= found.allowed:
         return Refused(

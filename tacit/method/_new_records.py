@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.cells import Column, columns_of
-from tacit.data.columns import Undeclared, column_of
+from tacit.data.columns import Undeclared, Unread, column_of
 from tacit.data.missing import missing_rules
 from tacit.data.rewriting import rewritten
 from tacit.data.schema import Schema
@@ -84,4 +84,8 @@ def prepared(data: pd.DataFrame, schema: Schema) -> Prepared:
         raise error.with_remedies(
             "the fit knows no others: put one of them in its place, leave it empty as a missing "
             "one, or leave the record out"
+        ) from None
+    except Unread as error:
+        raise error.with_remedies(
+            "correct the value, leave it empty as a missing one, or leave the record out"
         ) from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tacit.arguments import checked
 from tacit.data.feature import Feature
 from tacit.data.frames import Table
+from tacit.data.roles import check_roles, cox_roles
 from tacit.errors import ConfigError
 from tacit.method.cox import PrivateCox
 from tacit.method.cox_answer import HazardRatios
@@ -185,6 +186,7 @@ def cox(
     """
     if not on:
         raise ConfigError("on is empty; name the columns that the hazard depends on")
+    check_roles(cox_roles(time, event, on, strata), site)
     remedy = "'days': data.Numeric(0, 1000)"
     _, schema, records = declared_records(
         data,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from tacit.arguments import checked
 from tacit.data.feature import Feature
 from tacit.data.frames import Table
+from tacit.data.roles import check_roles, survival_roles
 from tacit.errors import ConfigError
 from tacit.method.survival import PrivateSurvival
 from tacit.method.survival_answer import SurvivalCurves
@@ -139,6 +140,7 @@ def survival(
         >>> found.guarantee.worst.status.value
         'proved'
     """
+    check_roles(survival_roles(time, event, by), site)
     remedy = "'days': data.Numeric(0, 1000)"
     _, schema, records = declared_records(
         data,

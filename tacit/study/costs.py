@@ -23,7 +23,7 @@ from tacit.study._grammar.explain import explain
 from tacit.study._sections.common import plain
 from tacit.study._sections.simulator import OwnerFile, OwnerSection, SimulatorSection
 from tacit.study.functions import function
-from tacit.study.read import Source, place
+from tacit.study.read import Source, place, rest
 from tacit.study.section_text import value_text
 
 
@@ -129,7 +129,7 @@ def read_owner(path: Path) -> OwnCost:
         known = locate.lines(text)
         raise ConfigError(
             "\n".join(
-                place(path.name, at, known) + words
+                place(path.name, at, known) + rest(at, words)
                 for at, words in explain(error, document, OwnerFile)
             )
         ) from error

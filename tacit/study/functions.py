@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -32,11 +33,8 @@ def function(name: str, folder: Path) -> Callable[..., Any]:
     beside = Path(here, *module.split(".")).with_suffix(".py")
     try:
         found = _imported(module, beside, here)
-    except Exception as error:  # any exception of a user's code
-        raise ConfigError(
-            f"{name!r}: the module {module!r} cannot be imported ({type(error).__name__}: "
-            f"{error}); it must be installed, or stand in {here}"
-        ) from error
+    except (Exception, SystemExit) as error:  # anything that a user's code raises
+        raise ConfigError(f"{name!r}: {_failure(module, beside, here, error)}") from error
     if beside.is_file() and not _is(found, beside):
         raise ConfigError(
             f"{name!r}: an installed module {module!r} was found first, in {found.__file__}; "
@@ -50,6 +48,32 @@ def function(name: str, folder: Path) -> Callable[..., Any]:
             f"{attribute!r}; it has {', '.join(known[:12]) or 'none'}"
         )
     return called
+
+
+def _failure(module: str, beside: Path, folder: str, error: BaseException) -> str:
+    """Why a module cannot be imported, and what to do."""
+    if isinstance(error, ModuleNotFoundError) and error.name in _packages(module):
+        return f"{error.msg}; the module must be installed, or stand in {folder}"
+    told = f"{type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, SyntaxError):
+        told = f"{type(error).__name__}: {error.msg}"
+        at = (error.filename, error.lineno, (error.text or "").strip())
+    else:
+        # where it went wrong in the user's file, not in what that calls
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [each for each in frames if Path(each.filename) == beside] or frames
+        at = (own[-1].filename, own[-1].lineno, own[-1].line or "")
+    file, line, text = at
+    shown = f", in {text!r}" if text else ""
+    return (
+        f"the module {module!r} cannot be imported: {file}, line {line}: {told}{shown}; correct it"
+    )
+
+
+def _packages(module: str) -> list[str]:
+    """A module's name, and those of the packages that it is in."""
+    parts = module.split(".")
+    return [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
 
 
 _folders: list[str] = []

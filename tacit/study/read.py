@@ -85,9 +85,8 @@ class Source:
             if isinstance(error, Located):
                 raise
             message = str(error)
-            raise Located(
-                place(self.name, self._named(path, message), self.lines) + message
-            ) from error
+            named = self._named(path, message)
+            raise Located(place(self.name, named, self.lines) + rest(named, message)) from error
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:
@@ -111,6 +110,9 @@ class Source:
             for named in ((table, key), (key,), (table,)):
                 if (*path, *named) in self.lines:
                     return (*path, *named)
+            within = [each for each in self.lines if each[: len(path)] == path and each[-1] == key]
+            if key and len(within) == 1:  # in a table of the section
+                return within[0]
         column = re.search(r"column '([^']+)'", message)
         if column and (*path, "features", column[1]) in self.lines:
             return (*path, "features", column[1])
@@ -201,9 +203,16 @@ def check_document(
     except ValidationError as error:
         mistakes = explain(error, document, model)
         raise ConfigError(
-            "\n".join(place(name, path, known) + words for path, words in mistakes)
+            "\n".join(place(name, path, known) + rest(path, words) for path, words in mistakes)
         ) from error
     return Source(name, text, Path(folder), study, known, parts)
+
+
+def rest(path: locate.Path, message: str) -> str:
+    """A message without the key that it begins with, where that stands before it already."""
+    if len(path) < 2:
+        return message
+    return re.sub(rf"^(?:[\w ]+: )?{re.escape(str(path[-1]))}(?:=|: )", "", message)
 
 
 def place(name: str, path: locate.Path, known: dict[locate.Path, int]) -> str:

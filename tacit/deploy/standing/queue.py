@@ -103,9 +103,21 @@ class Queue:
             ConfigError: none, or several.
         """
         found = [each for each in self.entries() if run and each.run.startswith(run.lower())]
-        if len(found) != 1:
-            known = ", ".join(each.run[:12] for each in self.entries()) or "none"
-            raise ConfigError(f"{run!r} fits {len(found)} runs of {self._site.folder}: {known}")
+        if len(found) > 1:
+            told = ", ".join(each.run[:12] for each in found)
+            raise ConfigError(
+                f"{run!r} begins the ids of {len(found)} runs of {self._site.folder}: {told}; give "
+                "more of the id"
+            )
+        if not found:
+            told = ", ".join(each.run[:12] for each in self.entries())
+            known = f"it has the runs {told}" if told else "it has no runs yet"
+            broken = "".join(
+                f". {name} cannot be read: {why}" for name, why in self.problems.items()
+            )
+            raise ConfigError(
+                f"no run of {self._site.folder} has an id that begins with {run!r}; {known}{broken}"
+            )
         return found[0]
 
     def _entry(self, folder: Path) -> Entry:

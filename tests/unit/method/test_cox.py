@@ -349,7 +349,7 @@ def test_too_few_records_are_refused() -> None:
     answer = fitted(PrivateCox(*ASKED, privacy=BUDGET), frame(400)).answer
     assert isinstance(answer, Refused)
     assert "noise hides the direction" in answer.reason or "converged" in answer.reason
-    assert "records" in answer.needs
+    assert "records" in answer.needs and "says nothing that the others do not" in answer.needs
 
 
 @pytest.mark.parametrize(

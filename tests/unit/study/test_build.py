@@ -115,7 +115,7 @@ def test_a_coordinator() -> None:
             'exact_sum = "flooding"',
             "lengthen window=2",
         ),
-        ('graph = "coordinator"\ndropout = 1.0', "dropout=1.0 must be above 0 and below 1"),
+        ('graph = "coordinator"\ndropout = 1.0', "dropout: 1.0 must be above 0 and below 1"),
         (
             'graph = "ring"\nexact_sum = "tree"\n'
             'varying = { kind = "link_failure", probability = 0.5 }',

@@ -153,6 +153,26 @@ def test_mistakes_are_named_with_a_remedy(folder: Path, old: str, new: str, told
     assert told in str(raised.value) and "study.toml" in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("def bowl(x, agent)\n    return 1.0\n", ["wrong.py, line 1: SyntaxError: expected ':'"]),
+        ("limit = 1 / 0\n", ["wrong.py, line 1: ZeroDivisionError", "in 'limit = 1 / 0'"]),
+        ("\nimport no_such_package\n", ["wrong.py, line 2: ModuleNotFoundError: No module"]),
+        ("raise SystemExit(3)\n", ["wrong.py, line 1: SystemExit: 3"]),
+    ],
+)
+def test_a_module_that_is_there_and_wrong_is_shown(
+    folder: Path, code: str, told: list[str]
+) -> None:
+    (folder / "wrong.py").write_text(code)
+    with pytest.raises(ConfigError) as raised:
+        made(folder, "costs_of_tests:bowl", "wrong:bowl")
+    said = str(raised.value)
+    assert all(each in said for each in told), said
+    assert "correct it" in said and "installed" not in said
+
+
 def test_a_study_without_simulators_is_for_owners_that_have_theirs(folder: Path) -> None:
     with pytest.raises(ConfigError, match="only owners with simulators of their own can run it"):
         alike(folder, 'on_failure = "skip"')

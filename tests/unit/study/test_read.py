@@ -112,7 +112,7 @@ def test_an_edge_list_needs_no_graph() -> None:
 def test_errors_of_deeper_parts_point_at_the_key_that_they_name() -> None:
     source = parse_study(STUDY)
     with (
-        pytest.raises(ConfigError, match=r"study.toml:28: \[privacy\] epsilon: epsilon=-1 must"),
+        pytest.raises(ConfigError, match=r"study.toml:28: \[privacy\] epsilon: -1 must"),
         source.section("privacy"),
     ):
         raise PrivacyError("epsilon=-1 must be positive")
@@ -131,9 +131,9 @@ def test_errors_of_deeper_parts_point_at_the_key_that_they_name() -> None:
 def test_errors_may_name_a_table_and_a_key_in_it() -> None:
     source = parse_study(changed("clip = 1.0", "clip = 1.0\nmasks = { coalition = 2 }"))
     for message, where in (
-        ("masks: coalition=2 is wrong", r"\[privacy.masks\] coalition: masks: coalition=2"),
-        ("masks: min_cohort=2 is wrong", r"\[privacy\] masks: masks: min_cohort=2"),
-        ("masks: too many", r"\[privacy\] masks: masks: too"),
+        ("masks: coalition=2 is wrong", r"\[privacy.masks\] coalition: 2 is wrong"),
+        ("masks: min_cohort=2 is wrong", r"\[privacy\] masks: min_cohort=2"),
+        ("masks: too many", r"\[privacy\] masks: too"),
         ("masks cancel in a sum", r"\[privacy\] masks cancel"),
     ):
         with (
@@ -141,6 +141,16 @@ def test_errors_may_name_a_table_and_a_key_in_it() -> None:
             source.section("privacy"),
         ):
             raise PrivacyError(message)
+
+
+def test_a_key_in_a_table_of_the_section_has_its_own_line() -> None:
+    source = parse_study(STUDY)
+    line = STUDY.splitlines().index('positive = "> 0"') + 1
+    with (
+        pytest.raises(ConfigError, match=rf"study.toml:{line}: \[data.target\] positive: 'x' is"),
+        source.section("data"),
+    ):
+        raise ProblemError("positive='x' is no answer")
 
 
 def test_an_error_is_placed_once() -> None:

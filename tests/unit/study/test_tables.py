@@ -108,7 +108,7 @@ def test_other_kinds_of_files(tmp_path: Path) -> None:
 
 
 def test_labels_belong_to_images(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="labels: labels='x' is for idx images"):
+    with pytest.raises(ConfigError, match="labels: 'x' is for idx images"):
         sites(tmp_path, changed('"visits.csv"', '"visits.csv"\nlabels = "x"'))
 
 
@@ -190,7 +190,7 @@ def test_a_study_reads_what_a_german_excel_writes(tmp_path: Path) -> None:
             '"früher" = "manchmal"',
             r"\[data.features.Raucher\] map: .*true or fal",
         ),
-        ('decimal = ","', 'sheet = "Blatt 1"', r"sheet='Blatt 1' is for Excel workbooks"),
+        ('decimal = ","', 'sheet = "Blatt 1"', r"sheet: 'Blatt 1' is for Excel workbooks"),
         ('"Größe" =', "Größe =", 'other letters than a to z in quotes: "Größe"'),
         ('"früher" =', "früher =", 'other letters than a to z in quotes: "früher"'),
         ('decimal = ","', "", r"\[data.features\] Größe: .*set decimal=','"),

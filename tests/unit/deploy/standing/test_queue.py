@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -166,8 +167,13 @@ def test_a_run_is_found_by_the_beginning_of_its_id(three: Three) -> None:
     queue = three.queues["north"]
     assert queue.find(entry.run[:6].upper()).run == entry.run
     for wrong in ("", "zzz"):
-        with pytest.raises(ConfigError, match="fits 0 runs"):
+        with pytest.raises(
+            ConfigError, match=rf"begins with '{wrong}'; it has the runs {entry.run[:12]}"
+        ):
             queue.find(wrong)
+    shutil.rmtree(entry.folder)
+    with pytest.raises(ConfigError, match="it has no runs yet"):
+        queue.find("zzz")
 
 
 def test_a_proposal_is_forgotten_unless_it_has_begun(three: Three) -> None:
