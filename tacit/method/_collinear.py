@@ -25,9 +25,7 @@ def least_of(matrix: Float[np.ndarray, "d d"], size: float) -> float:
     return least if least > ROUNDING * max(size, 1.0) else 0.0
 
 
-def collinear(
-    matrix: Float[np.ndarray, "d d"], names: Sequence[str], outputs: int = 1
-) -> Refused:
+def collinear(matrix: Float[np.ndarray, "d d"], names: Sequence[str], outputs: int = 1) -> Refused:
     """Which columns the records do not tell apart, where the information is singular.
 
     Args:

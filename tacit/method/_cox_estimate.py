@@ -255,12 +255,14 @@ def refused(found: Estimate, names: Sequence[str], private: bool) -> Refused | N
         return Refused(
             "the noise hides the direction in which the records say the least (noise over "
             f"smallest eigenvalue of the information {ratio}, at most {CURVATURE:g})",
-            f"{wanted} the records or the epsilon would do{apart}, or fewer columns, pieces or strata",
+            f"{wanted} the records or the epsilon would do{apart}, or fewer columns, pieces or "
+            "strata",
         )
     if not found.moved <= found.allowed:
         return Refused(
             "Newton's method has not converged (its last step moved log hazards by a mean "
             f"square of {found.moved:.2g}, at most {found.allowed:.2g})",
-            f"give more records, {'a larger epsilon, ' * private}or fewer columns, pieces or strata",
+            f"give more records, {'a larger epsilon, ' * private}or fewer columns, pieces or "
+            "strata",
         )
     return None
