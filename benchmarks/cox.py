@@ -200,7 +200,15 @@ def replicates(
         privacy = np.sqrt(np.diagonal(found.privacy, axis1=1, axis2=2))
         errors = np.sqrt(np.diagonal(found.sampling, axis1=1, axis2=2) + privacy**2)
         apart = found.effects - EFFECTS
-        rows.append((apart, errors, privacy, np.abs(apart) < 1.96 * errors, refused(found) is None))
+        rows.append(
+            (
+                apart,
+                errors,
+                privacy,
+                np.abs(apart) < 1.96 * errors,
+                refused(found, (), True) is None,
+            )
+        )
     return Replicates(*(np.array(each) for each in zip(*rows, strict=True)))
 
 
@@ -261,7 +269,7 @@ def p_values(records: int, epsilon: float | None, draws: int, later: float) -> n
     """
     rows: list[tuple[float, float]] = []
     for found in fits(records, epsilon, draws, Model(periods=(0.5,), later=later)):
-        if refused(found) is None and found.curvature <= TESTED:
+        if refused(found, (), True) is None and found.curvature <= TESTED:
             apart = found.effects[1] - found.effects[0]
             spread = (found.sampling + found.privacy).sum(axis=0)
             square = float(apart @ np.linalg.solve(spread, apart))

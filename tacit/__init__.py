@@ -8,7 +8,6 @@ Example:
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -117,8 +116,8 @@ def _elsewhere(name: str) -> str:
         return ""
     if name[:1].isupper() and name in importlib.import_module("tacit.method").__all__:
         return f"; it is in tacit.method: from tacit.method import {name}"
-    close = difflib.get_close_matches(name, [*__all__, *_MODULES, *_PACKAGES], 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    found = importlib.import_module("tacit.checks").close(name, [*__all__, *_MODULES, *_PACKAGES])
+    return f"; did you mean {found[0]!r}?" if found else ""
 
 
 def __dir__() -> list[str]:

@@ -74,6 +74,24 @@ def hint(name: str, known: Iterable[str], otherwise: str, cutoff: float = 0.6) -
     return f"did you mean {found[0]!r}?" if found else otherwise
 
 
+def absent(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error about a name that a module does not have, with the one that is meant, if any.
+
+    Args:
+        module: name of the module.
+        name: name that was looked up.
+        known: public names of the module.
+
+    Example:
+        >>> absent("tacit.method", "Dpsg", ["DPSG", "DGD"])
+        AttributeError("module 'tacit.method' has no attribute 'Dpsg'; did you mean 'DPSG'?")
+    """
+    # tools look up names such as __path__, and mean no other
+    found = [] if name.startswith("_") else close(name, known)
+    meant = f"; did you mean {found[0]!r}?" if found else ""
+    return AttributeError(f"module {module!r} has no attribute {name!r}{meant}")
+
+
 def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 

@@ -22,9 +22,10 @@ from tacit._engine.charging import Kinds, Owners
 from tacit._engine.foreign import assumptions
 from tacit._engine.guarantees import guarantees, spent
 from tacit._engine.keys import public_key
+from tacit._engine.places import check_place, check_stops
 from tacit._engine.result import ReleaseRow
 from tacit._engine.spread import spread_of
-from tacit.errors import PrivacyError
+from tacit.errors import ConfigError, PrivacyError
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
@@ -124,23 +125,55 @@ class Contract:
 
     @_exact
     def table_of(self, agent: int) -> tuple[ReleaseRow, ...]:
-        """The table of one owner's releases, by the owner's number."""
+        """The table of one owner's releases.
+
+        Args:
+            agent: number of the owner.
+
+        Raises:
+            ConfigError: a number that no owner has.
+        """
+        check_place("agent", agent, len(self.owners.contexts))
         rows = self._rows([self.owners.contexts[agent]], slice(agent, agent + 1))
         return tuple(row for row in rows if row.released)
 
     @_exact
     def taken(self, stops: Stops) -> Int[np.ndarray, "rows agents"]:
-        """How often every owner has released something by each of the given rounds."""
+        """How often every owner has released something by each of the given rounds.
+
+        Args:
+            stops: as for `evaluations`.
+
+        Raises:
+            ConfigError: as for `evaluations`.
+        """
+        check_stops(stops, self.rounds)
         key, hides = public_key(self.seed), self.method.hides
         return np.array([hides.releases(self.network, int(stop), key) for stop in stops])
 
     @_exact
     def spent(self, stops: Stops) -> Float[np.ndarray, "rows agents"]:
-        """Epsilon that every owner has spent by each of the given rounds, the first being 0."""
+        """Epsilon that every owner has spent by each of the given rounds, the first being 0.
+
+        Args:
+            stops: as for `evaluations`.
+
+        Raises:
+            ConfigError: as for `evaluations`.
+        """
+        check_stops(stops, self.rounds)
         return spent(self.releases, self.owners, stops, self.taken(stops))
 
     def evaluations(self, stops: Stops) -> Int[np.ndarray, " rows"]:
-        """Oracle calls of all agents by each of the given rounds: points asked, times units."""
+        """Oracle calls of all agents by each of the given rounds: points asked, times units.
+
+        Args:
+            stops: numbers of rounds, from 0 to those of the run.
+
+        Raises:
+            ConfigError: something else.
+        """
+        check_stops(stops, self.rounds)
         kinds, kind = self.kinds
         counts = np.array([public.count for public in kinds])
         asked = np.zeros(len(stops), dtype=np.int64)
@@ -167,10 +200,16 @@ class Contract:
             agent: number of the owner.
 
         Raises:
+            ConfigError: a phase or an agent that there is not, or a phase without a release.
             PrivacyError: the release has no secure form, or no grid fits.
         """
+        check_place("phase", phase, len(self.phases))
+        check_place("agent", agent, len(self.owners.contexts))
         asked = self.phases[phase]
-        assert asked.query is not None and asked.release is not None
+        if asked.query is None or asked.release is None:
+            raise ConfigError(
+                f"phase={phase} ({asked.name!r}) releases nothing; see contract.table"
+            )
         if asked.hides.summed:
             return self.sums[phase][agent]
         return on_grid(
@@ -240,9 +279,11 @@ class Contract:
             public.
 
         Raises:
+            ConfigError: a phase that there is not.
             PrivacyError: noise that is not in the answer, or scales with the agents' records, or is
                 shared by pairs, in a mean of only some agents.
         """
+        check_place("phase", phase, len(self.phases))
         asked, scales = self.phases[phase], np.asarray(self.scales[phase], dtype=float)
         if self.grid and asked.release is not None and np.all(scales > 0.0):
             made = [self.release(phase, agent) for agent in range(len(self.owners.contexts))]

@@ -8,7 +8,16 @@ platforms call. Needs `tacit[deploy]`, and the platform's own package.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from tacit.adapters.coordinator import Platform, coordinate, summary
 from tacit.adapters.site import step, write_site
+from tacit.checks import absent
 
 __all__ = ["Platform", "coordinate", "step", "summary", "write_site"]
+
+
+if not TYPE_CHECKING:  # type checkers read the names above; this would let any name pass
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name, __all__)

@@ -53,7 +53,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # simulations need JAX: loaded when first used
     if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tacit.checks import absent
+
+        raise absent(__name__, name, __all__)
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from tacit.audit.callable import audit_callable
 from tacit.audit.checks import Check
 from tacit.audit.curve import Curve
@@ -20,6 +22,7 @@ from tacit.audit.scores import (
     sampled_gaussian_log_ratio,
 )
 from tacit.audit.trials import trials_for_power
+from tacit.checks import absent
 
 __all__ = [
     "Audit",
@@ -40,3 +43,9 @@ __all__ = [
     "trials_for_power",
     "trials_to_reject",
 ]
+
+
+if not TYPE_CHECKING:  # type checkers read the names above; this would let any name pass
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name, __all__)

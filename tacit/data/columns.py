@@ -298,8 +298,8 @@ def finite(frame: Frame, name: str, remedy: str, decimal: str) -> Float[np.ndarr
 def infinite(frame: Frame | pd.Series, name: str, row: int | np.integer) -> ProblemError:
     """The error for an infinite value, to be raised."""
     return ProblemError(
-        f"column {name!r} is infinite in {where(frame, row)}: put a finite number there, or leave "
-        "the value empty, which is then missing"
+        f"column {name!r} has an infinite value in {where(frame, row)}: put a finite number there, "
+        "or leave it empty, which is then missing"
     )
 
 

@@ -73,12 +73,13 @@ def one_table(
         sites: names of the sites, if they are given.
 
     Raises:
-        ConfigError: neither of these.
+        ConfigError: neither of these, or one table for two sites.
         ProblemError: a file that cannot be read.
     """
     if isinstance(data, Mapping):
         if not data:
             raise ConfigError("data={} is empty; give one table per site by name")
+        _check_apart(data)
         named = [
             _table(f"data[{name!r}]", each, "").assign(**{site: name})
             for name, each in data.items()
@@ -88,6 +89,18 @@ def one_table(
         " with a column of sites or the path of one, or a dict with one of these per site by name"
     )
     return _table("data", data, more), sites
+
+
+def _check_apart(data: Mapping[str, object]) -> None:
+    """Refuse one table under two names: its records would count twice, and be protected once."""
+    seen: dict[object, str] = {}
+    for name, each in data.items():
+        first = seen.setdefault(str(each) if isinstance(each, str | Path) else id(each), name)
+        if first != name:
+            raise ConfigError(
+                f"data[{first!r}] and data[{name!r}] are one table, whose records would count "
+                "twice; give each site its own"
+            )
 
 
 def _table(what: str, given: object, more: str) -> pd.DataFrame:

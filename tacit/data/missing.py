@@ -68,9 +68,18 @@ def drop_missing(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
         if rules[name] == "drop":
             drop |= absent[:, column]
     if drop.all():
+        empty = [
+            name for name, all_of_it in zip(rules, absent.all(axis=0), strict=True) if all_of_it
+        ]
+        what = (
+            f"column {empty[0]!r} has no value in any record"
+            if empty
+            else "every record lacks a value in one of the columns"
+        )
+        fullest = list(rules)[int(np.argmax(absent.sum(axis=0)))]
         raise ProblemError(
-            "every record has a missing value in a column declared missing='drop': "
-            "none is left; choose another rule for the emptiest column"
+            f"{what}, and such records are dropped (missing='drop'): none is left; correct column "
+            f"{fullest!r}, leave it out, or choose another rule for it"
         )
     return frame.iloc[np.flatnonzero(~drop)] if drop.any() else frame
 

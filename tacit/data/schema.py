@@ -114,6 +114,14 @@ class Altered:
             found[time] = self.raised[time]
         return found
 
+    def beyond(self, time: str) -> int:
+        """Number of records that are followed beyond the last time.
+
+        Args:
+            time: column of times to an event.
+        """
+        return self.moved.get(time, 0) - self.raised.get(time, 0)
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:

@@ -84,7 +84,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tacit.checks import absent
+
+        raise absent(__name__, name, __all__)
     value = getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
     globals()[name] = value
     return value

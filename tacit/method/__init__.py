@@ -1,5 +1,10 @@
 """Methods of distributed optimisation, one file each."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tacit.checks import absent
 from tacit.method._dp_iadmm_step import GrowingPenalty
 from tacit.method.admm import ADMM
 from tacit.method.answer import Answer, Minimiser, Refused
@@ -111,3 +116,9 @@ __all__ = [
     "record_ball",
     "record_distance",
 ]
+
+
+if not TYPE_CHECKING:  # type checkers read the names above; this would let any name pass
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name, __all__)

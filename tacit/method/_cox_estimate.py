@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jaxtyping import Float
 
+from tacit.method._collinear import collinear, least_of
 from tacit.method._cox_steps import Eliminated, Information, Sum, eliminated, moves
 from tacit.method._glm_steps import raised
 from tacit.method.answer import Refused
@@ -41,6 +43,8 @@ class Estimate(NamedTuple):
         moved: twice what the last step leaves of the log hazard, which is about its mean square.
         allowed: largest `moved` at which intervals are printed.
         earlier: what `moved` is of the step from the earlier sum, times its weight.
+        left: information on the effects of each period, shape `(p, d, d)`.
+        least: its smallest eigenvalue in each period, 0 where that is rounding.
     """
 
     effects: Float[np.ndarray, "p d"]
@@ -52,6 +56,8 @@ class Estimate(NamedTuple):
     moved: float
     allowed: float
     earlier: float
+    left: Float[np.ndarray, "p d d"]
+    least: Float[np.ndarray, " p"]
 
 
 def estimate(both: tuple[Sum, Sum], shares: tuple[float, float], members: Any) -> Estimate:
@@ -87,7 +93,8 @@ def _pooled(both: tuple[Sum, Sum], parts: Float[np.ndarray, " 2"], members: Any)
     )
     found = Eliminated(*map(np.asarray, eliminated(whole, noise, members)))
     d, left = len(found.means), np.asarray(jax.vmap(raised)(found.left, found.noise))
-    least = np.linalg.eigvalsh(found.left)[:, 0]
+    sizes = np.trace(np.asarray(whole.effects), axis1=1, axis2=2)
+    least = np.array([least_of(*each) for each in zip(found.left, sizes, strict=True)])
     far = found.noise * np.sqrt(2.0 * d) / np.where(least > 0.0, least, np.nan)
     stepped = [tuple(map(np.asarray, moves(each, found, members))) for each in both]
     omega = np.array([0.0, 1.0])
@@ -138,6 +145,8 @@ def _pooled(both: tuple[Sum, Sum], parts: Float[np.ndarray, " 2"], members: Any)
         moved,
         float(error),
         float(omega[0]) * earlier,
+        found.left,
+        least,
     )
 
 
@@ -228,8 +237,16 @@ def _joint(
     return by_score + by_score @ noisy @ by_score
 
 
-def refused(found: Estimate) -> Refused | None:
-    """Why there are no intervals, and what would do; `None` if there are."""
+def refused(found: Estimate, names: Sequence[str], private: bool) -> Refused | None:
+    """Why there are no intervals, and what would do; `None` if there are.
+
+    Args:
+        found: the estimate.
+        names: names of the scaled columns.
+        private: whether noise was added.
+    """
+    if not private and not found.least.all():
+        return collinear(found.left[np.argmin(found.least)], names)
     if not found.curvature <= CURVATURE:
         times = found.curvature / CURVATURE if math.isfinite(found.curvature) else math.inf
         wanted = f"about {math.ceil(times)} times" if times < 20.0 else "many times"
@@ -245,6 +262,7 @@ def refused(found: Estimate) -> Refused | None:
         return Refused(
             "Newton's method has not converged (its last step moved log hazards by a mean "
             f"square of {found.moved:.2g}, at most {found.allowed:.2g})",
-            "give more records, a larger epsilon, or fewer columns, pieces or strata",
+            f"give more records, {'a larger epsilon, ' * private}or fewer columns, pieces or "
+            "strata",
         )
     return None

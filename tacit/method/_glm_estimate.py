@@ -14,9 +14,11 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit.method import _glm_steps as steps
+from tacit.method._collinear import collinear, least_of
 from tacit.method._glm_bounds import Narrower, narrower
 from tacit.method._glm_classes import against_first, by_level
 from tacit.method._glm_refusal import refusal
+from tacit.method.answer import Refused
 from tacit.method.coefficients import CURVATURE, Checks, CoefficientTable, names_of
 from tacit.types import Relation
 
@@ -62,7 +64,8 @@ class Released(NamedTuple):
 class Estimate(NamedTuple):
     """An estimate for the scaled columns, with its covariance and the checks on it.
 
-    `narrower` is the column whose declared bounds cost most, where they are wide.
+    `narrower` is the column whose declared bounds cost most, where they are wide; `singular` says
+    which columns the records do not tell apart, where there is no noise.
     """
 
     values: Vector
@@ -70,6 +73,7 @@ class Estimate(NamedTuple):
     privacy: Matrix
     checks: Checks
     narrower: Narrower | None
+    singular: Refused | None
 
 
 class _Sum(NamedTuple):
@@ -118,7 +122,7 @@ def coefficients(
         sampling,
         privacy,
         found.checks,
-        refusal(found.checks, method, contract, found.narrower),
+        found.singular or refusal(found.checks, method, contract, found.narrower),
         method.family.name,
         method.family.link,
         sum(public.count for public in contract.owners.contexts),
@@ -168,7 +172,7 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
         # a point that far away has another information
         parts = np.array([0.0, 1.0])
         known = _information(both, parts, gram)
-    least = float(np.linalg.eigvalsh(known.matrix)[0])
+    least = least_of(known.matrix, float(np.linalg.eigvalsh(known.matrix)[-1]))
     size = known.noise * np.sqrt(2.0 * d)  # of an operator
     curvature = size / least if least > 0.0 else np.inf
     inverse, noise, moves = known.inverse, known.noise, known.moves
@@ -208,7 +212,10 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
         float(curvature), float(moved[0]), float(moved[1]), float(both[1].excess), average
     )
     wide = None if checks.curvature <= CURVATURE else narrower(method, known.matrix, known.noise)
-    return Estimate(values, sampling, privacy, checks, wide)
+    singular = None
+    if known.noise == least == 0.0:
+        singular = collinear(known.matrix, method.design.names, method.outputs)
+    return Estimate(values, sampling, privacy, checks, wide, singular)
 
 
 def _shaken(step: Vector, noise: float, outputs: int) -> Matrix:

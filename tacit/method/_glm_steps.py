@@ -44,6 +44,10 @@ class Scale(NamedTuple):
     half: float
 
 
+ROUNDING = 1e-9
+"""Share of the largest eigenvalue of a sum below which one is taken for rounding."""
+
+
 def raised(matrix: Matrix, noise: Scalar) -> Matrix:
     """A symmetric matrix with its eigenvalues raised to `noise sqrt(d)`.
 
@@ -52,7 +56,7 @@ def raised(matrix: Matrix, noise: Scalar) -> Matrix:
         noise: standard deviation of the noise on its diagonal.
     """
     values, vectors = jnp.linalg.eigh(matrix)
-    floor = jnp.maximum(noise * jnp.sqrt(len(matrix)), 1e-9 * jnp.maximum(values[-1], 1.0))
+    floor = jnp.maximum(noise * jnp.sqrt(len(matrix)), ROUNDING * jnp.maximum(values[-1], 1.0))
     return (vectors * jnp.maximum(values, floor)) @ vectors.T
 
 

@@ -200,7 +200,7 @@ class PrivateCox(NewtonSums):
         from scipy.linalg import block_diag
 
         found, layout = self.estimate(numbers, contract), self.layout
-        why = refused(found)
+        why = refused(found, self.design.names[:-1], self.privacy is not None)
         if why is not None:
             return why
         edges, moved, d = np.array(self.edges), self.design.unscaled, layout.columns

@@ -1,5 +1,10 @@
 """Networks of agents: graphs, time-varying graphs, a coordinator with clients, exact sums."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tacit.checks import absent
 from tacit.network.base import AbstractNetwork, Mixing
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
@@ -63,3 +68,9 @@ __all__ = [
     "tree",
     "weight_matrix",
 ]
+
+
+if not TYPE_CHECKING:  # type checkers read the names above; this would let any name pass
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name, __all__)

@@ -7,6 +7,11 @@ interrupted run resumes where it stopped, and of a function that turns their ans
 `tacit reproduce --list` lists the targets; `reproduce` runs them from Python.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tacit.checks import absent
 from tacit.papers.catalogue import PAPERS, find, targets
 from tacit.papers.run import reproduce, seconds_left
 from tacit.papers.target import Answer, Paper, Piece, Scale, Target
@@ -23,3 +28,9 @@ __all__ = [
     "seconds_left",
     "targets",
 ]
+
+
+if not TYPE_CHECKING:  # type checkers read the names above; this would let any name pass
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name, __all__)

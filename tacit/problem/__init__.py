@@ -64,7 +64,9 @@ __all__ = sorted(_MODULE_OF)
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tacit.checks import absent
+
+        raise absent(__name__, name, __all__)
     return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
 
 

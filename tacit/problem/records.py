@@ -114,7 +114,10 @@ def empirical_risk(
     if len(features) != len(targets):
         raise ProblemError(f"features has {len(features)} agents and targets has {len(targets)}")
     columns = _columns(feature_names, features[0] if len(features) else [])
-    tables = [_table(table, columns, name) for table, name in zip(features, names, strict=True)]
+    named = feature_names is not None
+    tables = [
+        _table(table, columns, name, named) for table, name in zip(features, names, strict=True)
+    ]
     answers = [
         _answers(column, len(table), name)
         for column, table, name in zip(targets, tables, names, strict=True)
@@ -305,7 +308,7 @@ def _columns(feature_names: Sequence[str] | None, first: Any) -> tuple[str, ...]
     return tuple(f"feature {index}" for index in range(shape[1] if len(shape) == 2 else 0))
 
 
-def _table(table: Any, columns: tuple[str, ...], name: str) -> np.ndarray:
+def _table(table: Any, columns: tuple[str, ...], name: str, named: bool = False) -> np.ndarray:
     array = _unmasked(table, f"{name}: features")
     if array.ndim != 2:
         raise ProblemError(
@@ -313,10 +316,10 @@ def _table(table: Any, columns: tuple[str, ...], name: str) -> np.ndarray:
             "record and one column per feature (of a single feature, values.reshape(-1, 1))"
         )
     if array.shape[1] != len(columns) or not columns:
-        raise ProblemError(
-            f"{name}: features have shape {array.shape}; they must be a table with one row per "
-            f"record and {len(columns)} columns, like the first agent's or feature_names"
-        )
+        wanted = f"feature_names has {len(columns)} names; give one for each column"
+        if not named:
+            wanted = f"the first agent has {len(columns)} columns; give all agents the same"
+        raise ProblemError(f"{name}: features have {array.shape[1]} columns, and {wanted}")
     if len(array) == 0:
         raise ProblemError(f"{name}: has no records; leave this agent out or give it data")
     array = _numeric(array, f"{name}: features")
@@ -325,7 +328,7 @@ def _table(table: Any, columns: tuple[str, ...], name: str) -> np.ndarray:
         row, column = (int(index) for index in np.argwhere(wrong)[0])
         raise ProblemError(
             f"{name}: row {row}, column {column} ({columns[column]!r}) is "
-            f"{_what(array[row, column])}; fill in or drop missing values first"
+            f"{_what(array[row, column])}"
         )
     return array
 
@@ -341,10 +344,7 @@ def _answers(column: Any, records: int, name: str) -> np.ndarray:
     wrong = ~np.isfinite(array)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ProblemError(
-            f"{name}: the target in row {row} is {_what(array[row])}; "
-            "fill in or drop missing values first"
-        )
+        raise ProblemError(f"{name}: the target in row {row} is {_what(array[row])}")
     return array
 
 
@@ -370,7 +370,9 @@ def _numeric(array: np.ndarray, what: str) -> np.ndarray:
 
 
 def _what(value: float) -> str:
-    return "missing (NaN)" if np.isnan(value) else "infinite"
+    if np.isnan(value):
+        return "missing (NaN); fill in or drop missing values first"
+    return "infinite; put a finite number there, or leave the record out"
 
 
 def _encode(

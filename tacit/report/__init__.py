@@ -6,6 +6,11 @@ file. `AuditData` and `write_audit` do the same for an audit. `calibration_figur
 draw a regression beside records. Nothing else in tacit draws.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tacit.checks import absent
 from tacit.report.audit import AuditData, TradeOff, write_audit
 from tacit.report.comparing import calibration_figure, roc_figure
 from tacit.report.data import NetworkPicture, ReportData, released_only
@@ -23,3 +28,9 @@ __all__ = [
     "write_audit",
     "write_report",
 ]
+
+
+if not TYPE_CHECKING:  # type checkers read the names above; this would let any name pass
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name, __all__)

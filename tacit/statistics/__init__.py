@@ -6,6 +6,9 @@ get.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from tacit.checks import absent
 from tacit.statistics.hazard_ratios import Cox, cox
 from tacit.statistics.regression import Regression, glm
 from tacit.statistics.survival_curves import Survival, survival
@@ -21,3 +24,9 @@ __all__ = [
     "survival",
     "table1",
 ]
+
+
+if not TYPE_CHECKING:  # type checkers read the names above; this would let any name pass
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name, __all__)

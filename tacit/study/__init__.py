@@ -72,7 +72,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # the models need the methods, which need JAX: loaded when first used
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tacit.checks import absent
+
+        raise absent(__name__, name, __all__)
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 

@@ -18,6 +18,9 @@ FOLLOWED = (
 )
 """Said after the others, where something is guaranteed."""
 
+_NEARLY_ALL = 0.95
+"""Share of the records from which times beyond the last one are told: some are in most studies."""
+
 
 def hindrances(outcome: Outcome) -> list[str]:
     """Sentences about clip, bounds, missing values and step, and what it costs to follow them.
@@ -42,6 +45,13 @@ def _altered(outcome: Outcome) -> list[str]:
         found.append(
             f"{altered.dropped:,} of {altered.records + altered.dropped:,} records lack a value "
             "and were dropped: fill it in, or choose another rule (missing = ...)."
+        )
+    late = 0 if ends is None else altered.beyond(ends)
+    if late >= _NEARLY_ALL * altered.records:
+        found.append(
+            f"{late:,} of {altered.records:,} records are followed beyond the upper bound of "
+            f"{ends}, and count up to it without an event: declare a later one, by what is known "
+            "without the records, unless that is meant."
         )
     if moved:
         each = ", ".join(f"{name} {count:,}" for name, count in moved.items())

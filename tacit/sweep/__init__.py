@@ -4,7 +4,12 @@
 cluster. `tacit sweep` does the same from the command line.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from tacit._jobs.cluster import Cluster
+from tacit.checks import absent
 from tacit.sweep.cells import Cell, Plan, plan
 from tacit.sweep.grid import Grid
 from tacit.sweep.run import Sweep, finish, sweep, waiting
@@ -24,3 +29,9 @@ __all__ = [
     "sweep",
     "waiting",
 ]
+
+
+if not TYPE_CHECKING:  # type checkers read the names above; this would let any name pass
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name, __all__)

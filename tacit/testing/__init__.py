@@ -9,6 +9,11 @@ hold. They work under pytest, or any other runner, without a plugin:
 `check_between_sites` checks a whole study, with real processes.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tacit.checks import absent
 from tacit.testing.claim import check_claim
 from tacit.testing.method import check_method
 from tacit.testing.parts import check_constraint, check_graph, check_loss, check_regulariser
@@ -23,3 +28,9 @@ __all__ = [
     "check_method",
     "check_regulariser",
 ]
+
+
+if not TYPE_CHECKING:  # type checkers read the names above; this would let any name pass
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name, __all__)

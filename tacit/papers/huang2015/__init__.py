@@ -25,7 +25,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # figures need Plotly and data, so they are imported on demand
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tacit.checks import absent
+
+        raise absent(__name__, name, _HOMES)
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 

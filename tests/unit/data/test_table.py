@@ -142,8 +142,8 @@ def test_levels_compare_by_what_they_say() -> None:
         ([1, "old", 3], Numeric(0, 9), "'age' is not numeric: line 3 holds 'old'.*Categorical"),
         ([1, None, 3], Numeric(0, 9), r"'age' has 1 missing value\(s\), the first in line 3"),
         ([1, 2, np.nan], Numeric(0, 9), "the first in line 4: declare missing='drop', 'middle'"),
-        ([1, np.inf, 3], Numeric(0, 9), "'age' is infinite in line 3"),
-        (["1", "-inf", "3"], Numeric(0, 9), "'age' is infinite in line 3"),
+        ([1, np.inf, 3], Numeric(0, 9), "'age' has an infinite value in line 3"),
+        (["1", "-inf", "3"], Numeric(0, 9), "'age' has an infinite value in line 3"),
         ([1, 2, 3j], Numeric(0, 9), "complex128, which are not real numbers"),
         (pd.to_datetime(["2020"] * 3), Numeric(0, 9), "datetime64.*not real numbers"),
         ([0, 1, 2], Boolean(), "declared Boolean, but line 4 holds 2"),
@@ -263,7 +263,7 @@ def test_binary_targets_with_wrong_labels() -> None:
         ProblemError, match=r"not numeric: line 3 holds 'no'.*instead of a threshold"
     ):
         targets([1, "no", 0], BinaryTarget("ill", "> 0"))
-    with pytest.raises(ProblemError, match="'ill' is infinite in line 4"):
+    with pytest.raises(ProblemError, match="'ill' has an infinite value in line 4"):
         targets([1, 0, np.inf], BinaryTarget("ill", "> 0"))
     with pytest.raises(ProblemError, match="declare missing='drop' for the target"):
         targets(["yes", None, "no"], ILL)

@@ -25,7 +25,7 @@ def refused(frame: pd.DataFrame, message: str, **given: str) -> None:
 
 @pytest.mark.parametrize("value", ["inf", "-inf", "1e400"])
 def test_no_bound_is_infinite(value: str) -> None:
-    refused(table(["30", value]), "column 'age' is infinite in line 53")
+    refused(table(["30", value]), "column 'age' has an infinite value in line 53")
 
 
 def test_a_text_among_numbers_is_named() -> None:

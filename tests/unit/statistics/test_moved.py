@@ -58,4 +58,10 @@ def test_the_share_of_moved_values_is_said() -> None:
 
 def test_a_time_beyond_the_last_one_is_no_mistake() -> None:
     assert "moved to them: age in 30% of" in told(11.0, 81.0, 0.3)
-    assert told(11.0, 50.0, 1.0) == ""
+    assert told(11.0, 50.0, 0.9) == ""
+
+
+def test_nearly_all_times_beyond_the_last_one_are_said() -> None:
+    said = told(11.0, 50.0, 0.97)
+    assert "97% of the 100 records are followed beyond the upper bound of years" in said
+    assert "declare a later bound" in said and "moved" not in said
