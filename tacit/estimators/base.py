@@ -12,7 +12,7 @@ import pandas as pd
 from jaxtyping import Float
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tacit import checks
 from tacit._engine.result import Result
@@ -23,6 +23,7 @@ from tacit.data.schema import Schema
 from tacit.data.table import prepare
 from tacit.errors import ConfigError
 from tacit.estimators import bounds as ends
+from tacit.estimators.arrays import sites_of, validated
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
@@ -88,9 +89,8 @@ class PrivateEstimator(BaseEstimator):
     def _divided(self, frame: pd.DataFrame, schema: Schema, groups: Any) -> tuple[Sites, Schema]:
         """The records by site: that of their groups, or dealt to simulated sites."""
         if groups is not None:
-            check_consistent_length(frame, groups)
             where = apart("site", frame.columns)
-            frame = frame.assign(**{where: np.asarray(groups)})
+            frame = frame.assign(**{where: sites_of(groups, len(frame))})
             schema = replace(schema, site=where)
             return by_column(prepare(frame, schema)), schema
         sites = checks.whole("sites", self.sites, 2, ConfigError)
@@ -141,7 +141,7 @@ class PrivateEstimator(BaseEstimator):
     def _inside(self, X: Any) -> Float[np.ndarray, "n d"]:
         """New records, with values beyond the bounds moved to them, as in the fit."""
         check_is_fitted(self)
-        rows: Any = validate_data(self, X, reset=False, dtype=np.float64)
+        rows: Any = validated(self, X, reset=False)
         return np.clip(rows, *self.bounds_)
 
 
@@ -162,7 +162,14 @@ def _seed(random_state: Any) -> int | None:
     """Seed of the simulated noise; a global generator is left alone, for it could be guessed."""
     if random_state is None:
         return None
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    try:
+        generator = check_random_state(random_state)
+    except ValueError:
+        raise ConfigError(
+            f"random_state={checks.shown(random_state)} must be None, a whole number from 0 to "
+            "2**32 - 1, or a numpy.random.RandomState"
+        ) from None
+    return int(generator.randint(2**31 - 1))
 
 
 def masks_of(masks: Any, remedy: str = "write masks=True or False") -> Masks | None:

@@ -46,5 +46,8 @@ def classes_of(
         wanted = "two different" if only_two else "two or more different"
         raise ConfigError(f"classes={checks.shown(given)} must be {wanted} classes")
     if not np.isin(found, classes).all():
-        raise ValueError(f"y holds {found.tolist()}; classes={classes.tolist()}")
+        raise ValueError(
+            f"y holds {found.tolist()}, which are not all in classes={classes.tolist()}; declare "
+            "every class"
+        )
     return classes, ""

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
 
 from tacit.data.feature import Boolean
+from tacit.estimators.arrays import validated
 from tacit.estimators.bounds import Bounds
 from tacit.estimators.classes import classes_of
 from tacit.estimators.regression import PrivateRegression, Target
@@ -146,13 +146,15 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
             ConfigError: an argument out of range.
             PrivacyError: a budget that cannot be met, or a ledger in which too little is left.
         """
-        taken: Any = validate_data(self, X, y, dtype=np.float64)
+        taken: Any = validated(self, X, y)
         rows, labels = taken
         check_classification_targets(labels)
         kind = type_of_target(labels, input_name="y", raise_unknown=True)
         if kind != "binary":
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}."
+                # scikit-learn's checks ask for these words
+                f"Only binary classification is supported. The type of the target is {kind}. y "
+                f"holds {len(np.unique(labels))} classes: take PrivateClassifier for several"
             )
         self.classes_, read = classes_of(labels, self.classes, only_two=True)
         target = Target(labels == self.classes_[1], Boolean(), read, "classes=[0, 1]")

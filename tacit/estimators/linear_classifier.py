@@ -13,10 +13,10 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from tacit.data.target import ClassTarget
 from tacit.errors import ConfigError
+from tacit.estimators.arrays import validated
 from tacit.estimators.bounds import Bounds
 from tacit.estimators.choices import loss_of
 from tacit.estimators.classes import classes_of
@@ -179,7 +179,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
             ConfigError: an argument out of range.
             PrivacyError: a budget that cannot be met, or a ledger in which too little is left.
         """
-        taken: Any = validate_data(self, X, y, dtype=np.float64)
+        taken: Any = validated(self, X, y)
         rows, labels = taken
         check_classification_targets(labels)
         self.classes_, read = classes_of(labels, self.classes)

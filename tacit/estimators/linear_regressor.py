@@ -10,11 +10,11 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from tacit.data.target import NumericTarget
 from tacit.errors import ConfigError
 from tacit.estimators import bounds as ends
+from tacit.estimators.arrays import numbers_of, validated
 from tacit.estimators.bounds import Bounds
 from tacit.estimators.choices import loss_of
 from tacit.estimators.linear import Answers, PrivateLinearModel
@@ -149,9 +149,9 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):
             ConfigError: an argument out of range.
             PrivacyError: a budget that cannot be met, or a ledger in which too little is left.
         """
-        taken: Any = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        taken: Any = validated(self, X, y, y_numeric=True)
         rows, values = taken
-        target, low, high = self._target(values.astype(float))
+        target, low, high = self._target(numbers_of(values))
         (slopes,), (offset,) = self._optimise(rows, target, groups)
         if not self._counts:
             half = (high - low) / 2.0

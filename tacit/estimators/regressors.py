@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from tacit.data.feature import Numeric
 from tacit.estimators import bounds as ends
+from tacit.estimators.arrays import numbers_of, validated
 from tacit.estimators.bounds import Bounds
 from tacit.estimators.regression import PrivateRegression, Target
 from tacit.privacy.caution import DELTA
@@ -86,9 +86,9 @@ class IntervalRegressor(RegressorMixin, PrivateRegression):
             ConfigError: an argument out of range.
             PrivacyError: a budget that cannot be met, or a ledger in which too little is left.
         """
-        taken: Any = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        taken: Any = validated(self, X, y, y_numeric=True)
         rows, values = taken
-        found = self._regress(rows, self._target(values.astype(float)), groups)
+        found = self._regress(rows, self._target(numbers_of(values)), groups)
         self.coef_, self.intercept_ = found[1:], float(found[0])
         return self
 

@@ -131,7 +131,8 @@ def record_box(
 
     Args:
         function: `(x, records) -> (n,)`, deterministic: the loss of each record at `x`, which must
-            depend on this record only. Where there is no loss it returns NaN, and the record counts
+            depend on this record only; a run begins with a look at whether it does. Arrays of
+            records are read-only. Where there is no loss it returns NaN, and the record counts
             as 0 where it is clipped; an exception ends the run, visibly to everyone. `x` is a
             float64 NumPy array of shape `(p,)`; with `batched`, `(points, records) -> (m, n)` for
             points of shape `(m, p)`.
@@ -170,7 +171,7 @@ def record_box(
         mask=np.arange(counts.max()) < counts[:, None],
         host=Host(
             function,
-            tuple(records),
+            tuple(read_only(own) for own in records),
             tuple(int(n) for n in counts),
             batched,
             evaluation=Evaluation(
@@ -300,6 +301,19 @@ def black_box_problem(
         constraint=constraint,
         declared=isinstance(agents, int) or normaliser is not None,
     )
+
+
+def read_only(records: Any) -> Any:
+    """Records whose arrays cannot be written to: what one call changed, the next ones would see."""
+
+    def closed(leaf: Any) -> Any:
+        if not isinstance(leaf, np.ndarray):
+            return leaf
+        view = leaf.view()
+        view.flags.writeable = False
+        return view
+
+    return jax.tree.map(closed, records)
 
 
 def _count(records: Any, agent: int) -> int:

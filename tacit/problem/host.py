@@ -14,7 +14,7 @@ from jaxtyping import ArrayLike, Bool, Float, Int
 from tacit.errors import OracleError
 from tacit.problem.answers import check_function, complaint, not_finite, place, unanswered
 from tacit.problem.evaluation import PLAIN, Evaluation
-from tacit.problem.processes import Unanswered
+from tacit.problem.processes import Unanswered, correction
 from tacit.problem.stored import Evaluations
 
 NOBODY = -1
@@ -101,6 +101,17 @@ class Host:
     def evaluated(self, how: Evaluation) -> Host:
         """The same calls, made in another way."""
         return Host(self._function, self._own, self._counts, self._batched, self._width, how)
+
+    def beside(self, own: tuple[Any, ...], counts: tuple[int, ...]) -> Host:
+        """Calls of the same function with other second arguments, none of which is stored.
+
+        Args:
+            own: second argument of the function, for every agent.
+            counts: number of values per call, for every agent.
+        """
+        how = self.evaluation
+        how = replace(how, cache=None, progress=None, workers=how.workers and 1)
+        return Host(self._function, own, counts, self._batched, evaluation=how)
 
     def own(self, agent: int) -> Any:
         """Second argument of the function for an agent."""
@@ -331,7 +342,7 @@ class Host:
             # sys.exit(...) ends the function, as in a worker, and not the run
             found = OracleError(
                 f"the black box of agent {agent} raised {type(error).__name__}: {error}, at "
-                f"{place(points[0], self.evaluation.names)}. Correct the function"
+                f"{place(points[0], self.evaluation.names)}. {correction(str(error))}"
             )
             found.__cause__ = error
         except BaseException as error:

@@ -36,6 +36,20 @@ class Unanswered(Exception):
         self.remedy, self.said, self.chance = remedy, said, chance
 
 
+def correction(said: str) -> str:
+    """What to do about an error of the function, in a sentence without its full stop.
+
+    Args:
+        said: text of the error.
+    """
+    if "read-only" in said:
+        return (
+            "Records are read-only, because later calls would see what one changes; let the "
+            "function change a copy"
+        )
+    return "Correct the function"
+
+
 class Function:
     """A Python function in a process that is started when first asked, and again after it died.
 
@@ -92,7 +106,7 @@ class Function:
         if good:
             return answer[0]
         text, error = answer
-        raise Unanswered(f"raised {text}", "Correct the function", chance=False) from error
+        raise Unanswered(f"raised {text}", correction(text), chance=False) from error
 
     def begin(self) -> None:
         """Start the process, which loads the function."""

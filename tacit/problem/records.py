@@ -315,7 +315,9 @@ def _table(table: Any, columns: tuple[str, ...], name: str, named: bool = False)
             f"{name}: features have shape {array.shape}; they must be a table with one row per "
             "record and one column per feature (of a single feature, values.reshape(-1, 1))"
         )
-    if array.shape[1] != len(columns) or not columns:
+    if not array.shape[1]:
+        raise ProblemError(f"{name}: features have no column; give at least one")
+    if array.shape[1] != len(columns):
         wanted = f"feature_names has {len(columns)} names; give one for each column"
         if not named:
             wanted = f"the first agent has {len(columns)} columns; give all agents the same"

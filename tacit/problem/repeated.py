@@ -1,4 +1,4 @@
-"""A look for chance in black boxes that are declared to have none: the start, evaluated twice."""
+"""A look at black boxes before a run: for chance that is not declared, and for records that mix."""
 
 from __future__ import annotations
 
@@ -7,28 +7,35 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Float
 
 from tacit.errors import ProblemError
-from tacit.problem.boxes import BlackBox, CostBox, computed
+from tacit.problem.boxes import BlackBox, CostBox, RecordBox, computed
 
 _ROUNDING = 1e-9
 """Largest relative difference that is taken for rounding, as of sums whose order changes."""
+
+
+_ASIDE = 1e-3
+"""How far from the start losses of records are looked at, as a share of it."""
 
 
 def check_repeats(objectives: Any, start: Float[np.ndarray, " p"]) -> None:
     """Refuse black boxes that give two values at one point without being declared stochastic.
 
     One agent is asked twice, or every agent where each has code of its own; with two workers or
-    more at the same time. These evaluations count nowhere and are not stored.
+    more at the same time. Losses of records are also looked at for a part that other records have
+    in them. These evaluations count nowhere and are not stored.
 
     Args:
         objectives: objectives of all agents, black boxes or not.
         start: starting point, shape `(p,)`.
 
     Raises:
-        ProblemError: two values that differ by more than rounding.
+        ProblemError: two values that differ by more than rounding, or a record's loss that changes
+            with other records.
         OracleError: an evaluation that failed.
     """
     if _asked(objectives):
@@ -104,11 +111,43 @@ def _look(
                 f"the black box of agent {agent} {told} at the start, and is not declared random; "
                 + (
                     "write stochastic=True (in a study stochastic = true), and choose the step of "
-                    "its differences by problem.measure_noise; or let it take a fixed seed"
+                    "its differences by problem.measure_noise; or let it take a fixed seed, and "
+                    "change no data that the next call uses"
                     if isinstance(objectives, CostBox)
-                    else "draw random numbers from a seed of each record's own"
+                    else "draw random numbers from a seed of each record's own, and change none"
                 )
             )
+    if isinstance(objectives, RecordBox):
+        _look_at_others(objectives, start)
+
+
+def _look_at_others(objectives: RecordBox, start: Float[np.ndarray, " p"]) -> None:
+    """Refuse losses that change where other records do.
+
+    The first half of an agent's records is asked for twice: with the others, and with copies of
+    itself in their place, so that the number of records stays the same.
+    """
+    counts = np.sum(objectives.mask, axis=1)
+    agent = int(np.argmax(counts))
+    n, half = int(counts[agent]), int(counts[agent] + 1) // 2
+    own = objectives.host.own(agent)
+    try:
+        changed = jax.tree.map(lambda leaf: getattr(leaf, "iloc", leaf)[np.arange(n) % half], own)
+    except Exception:  # of a kind of table whose records cannot be chosen like that
+        return
+    host = objectives.host.beside((own, changed), (n, n))
+    # at 0 a linear model gives all records one loss; towards 0 a point stays in most sets
+    point = np.where(start == 0.0, _ASIDE, (1.0 - _ASIDE) * start)
+    values = host.evaluate(point[None], np.arange(2))[:, :half]
+    known = np.isfinite(values).all(axis=0)
+    largest = np.max(np.abs(values[:, known]), initial=0.0)
+    if np.any(np.abs(values[0] - values[1])[known] > _ROUNDING * largest):
+        raise ProblemError(
+            f"the black box of agent {agent} gives a record another loss when other records "
+            "change, and what is guaranteed for a record assumes that it does not; compute the "
+            "loss of each from that record and x alone, with public numbers in the place of means "
+            "and scales"
+        )
 
 
 def difference(first: np.ndarray, second: np.ndarray) -> str:

@@ -51,12 +51,24 @@ def main() -> None:
             if broken is not None:
                 raise broken
             agent, belongings, argument = pickle.loads(message)
-            own |= belongings
+            own |= {number: _read_only(each) for number, each in belongings.items()}
             reply: tuple[Any, ...] = (True, function(argument, own[agent]))
             data = pickle.dumps(reply)
         except Exception as error:
             data = _failure(error)
         write(answers, data)
+
+
+def _read_only(own: Any) -> Any:
+    """Records whose arrays cannot be written to, as in the process that they come from."""
+    if isinstance(own, dict):
+        return {key: _read_only(each) for key, each in own.items()}
+    if type(own) in (list, tuple):
+        return type(own)(map(_read_only, own))
+    flags = getattr(own, "flags", None)
+    if hasattr(flags, "writeable"):
+        flags.writeable = False
+    return own
 
 
 def _loaded(code: bytes) -> tuple[Any, Exception | None]:

@@ -304,7 +304,7 @@ def test_columns_that_are_not_there_or_twice() -> None:
     own = people(intercept=1)
     with pytest.raises(ProblemError, match="'intercept' occurs twice after preparation"):
         attempt(own, {"intercept": Numeric(0, 1)})
-    with pytest.raises(ProblemError, match="every record has a missing value"):
+    with pytest.raises(ProblemError, match="'age' has no value in any record"):
         attempt(people(age=[None] * 3), {"age": Numeric(0, 1, missing="drop")})
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tacit
@@ -133,3 +134,42 @@ def test_an_error_elsewhere_ends_what_is_looked_at() -> None:
         raise RuntimeError("elsewhere")
     assert time.monotonic() - began < 60.0
     task.objectives.raise_pending()  # nothing is left of it
+
+
+@pytest.mark.parametrize("workers", [None, pytest.param(1, marks=pytest.mark.long)])
+def test_losses_that_mix_records_are_refused(workers: int | None) -> None:
+    records = [np.arange(1.0, 4.0), np.arange(1.0, 6.0)]
+    for loss in (
+        lambda x, own: (own - own.mean() - x[0]) ** 2,
+        lambda x, own: x[0] * own / own.std(),
+    ):
+        task = black_box_problem(loss, records, x0=[0.0], workers=workers)
+        with pytest.raises(ProblemError, match="agent 1 gives a record another loss when other"):
+            check_repeats(task.objectives, task.start())
+    alone = black_box_problem(lambda x, own: (own - x[0]) ** 2 / len(own), records, x0=[0.0])
+    check_repeats(alone.objectives, alone.start())
+
+
+def test_records_of_frames_and_dicts_are_looked_at_too() -> None:
+    frames = [pd.DataFrame({"age": np.arange(3.0)})] * 2
+    dicts = [{"age": np.arange(3.0), "ill": np.ones(3)}] * 2
+    mixed = [
+        black_box_problem(lambda x, own: own["age"] - own["age"].sum() * x[0], records, x0=[1.0])
+        for records in (frames, dicts)
+    ]
+    for task in mixed:
+        with pytest.raises(ProblemError, match="another loss when other records change"):
+            check_repeats(task.objectives, task.start())
+
+
+def test_a_function_cannot_change_the_records_it_is_given() -> None:
+    def changing(x: np.ndarray, own: np.ndarray) -> np.ndarray:
+        own += 1.0
+        return own - x[0]
+
+    given = np.arange(3.0)
+    for workers in (None, 1):
+        task = black_box_problem(changing, [given, given], x0=[0.0], workers=workers)
+        with pytest.raises(OracleError, match=r"Records are read-only.*change a copy"):
+            task.value([0.0])
+    given += 1.0  # its owner may
