@@ -68,9 +68,7 @@ def drop_missing(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
         if rules[name] == "drop":
             drop |= absent[:, column]
     if drop.all():
-        empty = [
-            name for name, all_of_it in zip(rules, absent.all(axis=0), strict=True) if all_of_it
-        ]
+        empty = [name for index, name in enumerate(rules) if absent[:, index].all()]
         what = (
             f"column {empty[0]!r} has no value in any record"
             if empty
