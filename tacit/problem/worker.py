@@ -65,8 +65,8 @@ def _read_only(own: Any) -> Any:
         return {key: _read_only(each) for key, each in own.items()}
     if type(own) in (list, tuple):
         return type(own)(map(_read_only, own))
-    flags = getattr(own, "flags", None)
-    if hasattr(flags, "writeable"):
+    flags: Any = getattr(own, "flags", None)
+    if hasattr(flags, "writeable"):  # an array; the worker itself imports no library
         flags.writeable = False
     return own
 
