@@ -13,6 +13,9 @@ from tests.simulated_sites.ran import Ran
 SPARE = 5.0
 """Virtual seconds for messages that are lost or late, on top of the patience of a run."""
 
+_SAME = 0.001
+"""Virtual seconds, less than which times differ that are the same but for their last digits."""
+
 _LAST = "255"
 """In the place of a phase in the name of a last word."""
 
@@ -37,6 +40,48 @@ def no_needless_timeout(ran: Ran) -> list[str]:
         for each in ran.of("ended")
         if each[4].startswith("PeerTimeout")
     ]
+
+
+def patience_kept(ran: Ran) -> list[str]:
+    """Before twice the patience is over, nobody gives up who waits itself, or who is there.
+
+    Who says that it is in an earlier round waits for somebody, whom it gives up after patience.
+    There is who runs, within reach, all the while: who was started less than `SPARE` before, is
+    stalled, or is beyond a partition is not. Runs with members that lie or run twice are excused.
+    """
+    if any(each.kind in ("lie", "twin") for each in ran.faults):
+        return []
+    wrong = []
+    for time, _, member, start, silent, waited, round in ran.of("silent"):
+        if waited > 2 * ran.shape.patience:
+            continue
+        since = time - waited + _SAME
+        earlier = {
+            each[6]
+            for each in ran.of("believed")
+            if each[2:4] == (member, start) and since < each[0] <= time and each[7] < round
+        }
+        for other in silent:
+            if other in earlier:
+                wrong.append(f"m{member} at {time}: gives up m{other}, which was waiting itself")
+            elif _reached(ran, member, other, since, time):
+                wrong.append(f"m{member} at {time}: gives up m{other}, which is there")
+    return wrong
+
+
+def _reached(ran: Ran, member: int, other: int, since: float, until: float) -> bool:
+    """Whether a neighbour ran all the while, and everything could arrive in both directions."""
+    for fault in ran.faults:
+        if fault.at < until and fault.at + fault.down > since:
+            if fault.kind == "cut" and (member in fault.more) != (other in fault.more):
+                return False
+            if fault.kind == "stall" and fault.member in (member, other):
+                return False
+    runs = False
+    for time, kind, whose, *_ in ran.of("started", "ended", "killed"):
+        if whose == other and time <= until:
+            runs = kind == "started" and time < since - SPARE
+    return runs
 
 
 def no_traceback(ran: Ran) -> list[str]:

@@ -349,6 +349,24 @@ MUTANTS = (
         shape="masks",
     ),
     _mutant(
+        "where a neighbour was is forgotten when it goes on",
+        "who waited beside it gives it up before its message is there",
+        "patience_kept",
+        Change(
+            Neighbours,
+            "accept",
+            "min(hello.round, self._greeted.get(sender, hello.round))",
+            "hello.round",
+        ),
+    ),
+    _mutant(
+        "a coordinator that went on is given up as if it were silent",
+        "who was left out ends while the coordinator waits for somebody else",
+        "patience_kept",
+        Change(Neighbours, "_waits", "turn.phase.sender is Role.SERVER and there > here", "False"),
+        shape="masks",
+    ),
+    _mutant(
         "a ledger that does not compare what it is asked",
         "another answer to one question leaves uncharged",
         "charged_once one_answer",

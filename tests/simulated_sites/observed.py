@@ -25,6 +25,7 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Attributes to be replaced, with what does the same and notes it."""
     keep, take, store = Mailbox._keep, Mailbox.take, HeardStore.keep
     read_hello, mask = peers.read_hello, sum_session.mask
+    found_silent = peers.Neighbours._silence
 
     def kept(self: Any, sender: int, position: int, received: Any, *, early: bool) -> None:
         keep(self, sender, position, received, early=early)
@@ -46,8 +47,12 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
 
     def believed(data: bytes, question: Any, run: bytes, card: Any) -> Any:
         found = read_hello(data, question, run, card)
-        _note("believed", question.key(), greeting(data))
+        _note("believed", question.key(), greeting(data), question.asked, found.round)
         return found
+
+    def silence(self: Any, silent: Any, waited: float) -> str:
+        _note("silent", tuple(silent), waited, self._progress.round)
+        return found_silent(self, silent, waited)
 
     def masked(keys: Any, number: int, cohort: Any, label: bytes, size: int) -> Any:
         found = mask(keys, number, cohort, label, size)
@@ -62,4 +67,5 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
         (HeardStore, "keep", stored),
         (peers, "read_hello", believed),
         (sum_session, "mask", masked),
+        (peers.Neighbours, "_silence", silence),
     ]

@@ -65,8 +65,17 @@ FOUND = {
         cast.MASKS,
         (Fault("kill after publish", 0, 2, 1.0),),
     ),
+    "who comes back when its coordinator waits for somebody else": (
+        "a coordinator that went on is given up as if it were silent",
+        409,
+        cast.MASKS,
+        (
+            Fault("cut", 0, 0.8456, 3.4994, 1.0, (0, 1)),
+            Fault("cut", 2, 3.3942, 7.1878, 1.0, (2, 3, 4)),
+        ),
+    ),
 }
-"""Faults that once kept a member from its end, or made it answer twice; first what was mended."""
+"""Faults that once kept a member from its end, or made it answer twice or give up; first what was mended."""
 
 
 @pytest.fixture

@@ -388,8 +388,13 @@ class Neighbours:
         return first
 
     def _waits(self, sender: int, turn: Turn) -> bool:
-        """Whether a neighbour answered from an earlier round: it waited for somebody itself."""
-        return self._greeted.get(sender, turn.at.round) < turn.at.round
+        """Whether a neighbour answered from a round in which it waits for somebody else.
+
+        That is an earlier one, or a later one of a coordinator: it has gone on without this member,
+        and has nothing for it until it announces the next sum.
+        """
+        there, here = self._greeted.get(sender, turn.at.round), turn.at.round
+        return there < here or (turn.phase.sender is Role.SERVER and there > here)
 
     def _greet(self, senders: Sequence[int]) -> None:
         assert self.transport is not None
