@@ -28,6 +28,7 @@ from tacit.study.run import Assembled, assemble
 from tacit.sweep.cases import NAME, covered
 from tacit.sweep.chunk import chunk
 from tacit.sweep.grid import Grid
+from tacit.sweep.intervals import ERROR, PRINTED, WIDTH
 
 DEFAULT = "default"
 """What stands for an argument that the method sets by itself."""
@@ -147,23 +148,19 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
             seconds' worth if `None`. It changes no number.
 
     Raises:
-        ConfigError: a cell that cannot run, named by its settings, a study with a ledger, or one of
-            statistics or a regression, which has no settings to compare.
+        ConfigError: a cell that cannot run, named by its settings, or a study with a ledger.
     """
     if chunk_runs is not None and chunk_runs < 1:
         raise ConfigError(f"chunk={chunk_runs!r} must be at least 1")
     _refuse_ledger(source)
-    if source.statistics:
-        name = dict(source.study.method)["name"]
-        with source.section("method", "name"):
-            raise ConfigError(
-                f"{name} has no step, clip or number of rounds, and a sweep compares methods that "
-                "have; run the study by itself"
-            )
     seeds = source.study.run.trials if grid.seeds is None else grid.seeds
     found: list[Cell] = []
     like: Assembled | None = None
-    for settings, document in grid.cells(tomllib.loads(source.text)):
+    written = tomllib.loads(source.text)
+    # a study of a regression may leave these out
+    written.setdefault("method", {"name": dict(source.study.method)["name"]})
+    written.setdefault("run", {})
+    for settings, document in grid.cells(written):
         # every run has its own guarantee; what all of them cost together is reported separately
         document["run"].pop("trials", None)
         named = ", ".join(f"{key}={value!r}" for key, value in settings.items())
@@ -243,6 +240,8 @@ def _cell(
 
 def _measures(assembled: Assembled) -> frozenset[str]:
     """What a chunk will measure; the answer zero is scored to find which scores exist."""
+    if assembled.source.statistics:
+        return frozenset({WIDTH, ERROR, PRINTED})
     found = {"consensus", "objective", *assembled.source.study.run.metrics}
     if assembled.source.study.run.compare:
         found |= {"distance", "objective_gap"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,11 @@ from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
 from tacit._engine.inputs import prepared
 from tacit._engine.keys import trial_key
+from tacit._engine.runner import run
 from tacit._engine.shortened import shortened
 from tacit._engine.simulate import simulate
 from tacit.errors import ConfigError
+from tacit.method.answer import Answer
 from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
 from tacit.problem.scores import base_scores, scores, share_kept
@@ -31,6 +33,7 @@ from tacit.study.own_code import code_of, metrics
 from tacit.study.parts import installed
 from tacit.study.read import check_document
 from tacit.study.run import Assembled, assemble, targets
+from tacit.sweep.intervals import compared
 
 
 def chunk(
@@ -117,6 +120,10 @@ def chunk(
                 cut = shortened(cell.problem, cell.method, found.answers[0])
             finished += (found.diverged < 0).tolist()
             last = {name: values[-1].tolist() for name, values in found.measured.items()}
+            if ready.exact is not None:
+                told = [agreed.method.answer(x, agreed) for x in found.answers.mean(axis=1)]
+                each = [compared(answer, ready.exact) for answer in told]
+                last = {name: [row[name] for row in each] for name in each[0]}
             if reference is not None and "objective" in last:
                 last["objective_gap"] = [value - reference.value for value in last["objective"]]
             if held is not None:
@@ -139,11 +146,13 @@ class Ready:
         reference: the pooled fit, if the study asks for it.
         yardstick: losses of the pooled fit and of the base rate on held-out records, if the study
             asks for both.
+        exact: answer without noise, if the study is of statistics.
     """
 
     assembled: Assembled
     reference: Reference | None
     yardstick: tuple[float, float] | None = None
+    exact: Answer | None = None
 
     def kept(self, loss: float) -> float:
         """Share of the pooled fit's gain over the base rate; NaN where it gains nothing."""
@@ -178,10 +187,27 @@ def _cell(study: str, data: str | None, labels: str | None, folder: str) -> Read
     like = _last[0] if _last else None
     assembled = assemble(source, like=None if like is None else like.assembled)
     reference = None
-    if source.study.run.compare:
+    if source.study.run.compare and isinstance(assembled.problem, Problem):
         shared = like is not None and assembled.problem is like.assembled.problem
         reference = like.reference if shared and like is not None else None
-        assert isinstance(assembled.problem, Problem)  # `Grid` refuses any other task
         reference = assembled.problem.reference() if reference is None else reference
-    _last[:] = [Ready.of(assembled, reference)]
-    return _last[0]
+    ready = Ready.of(assembled, reference)
+    if source.statistics:
+        shared = like is not None and _unbudgeted(like.assembled) == _unbudgeted(assembled)
+        exact = like.exact if shared and like is not None else _exact(assembled)
+        ready = replace(ready, exact=exact)
+    _last[:] = [ready]
+    return ready
+
+
+def _unbudgeted(assembled: Assembled) -> Any:
+    """A study without what its answer without noise does not depend on."""
+    return assembled.source.study.model_copy(update={"privacy": None})
+
+
+def _exact(assembled: Assembled) -> Answer | None:
+    """The answer of a study of statistics without noise."""
+    method: Any = assembled.method
+    bare = replace(method, privacy=None)
+    found = run(assembled.problem, assembled.network, bare, rounds=bare.only_rounds, seed=0)
+    return found.answer

@@ -125,12 +125,14 @@ class Grid:
             for case in self.cases or ({},)
         ]
         methods = list({entry.name: entry for _, some in each for entry in some}.values())
-        for entry in methods:
-            if entry.build.oracle is Oracle.ROWS:
-                raise ConfigError(
-                    f"method={entry.name!r} has no step, clip or number of rounds, and a sweep "
-                    "compares methods that have; run it by itself, or leave it out"
-                )
+        if [entry.name for entry in methods] != [own]:
+            for entry in (method(own), *methods):
+                if entry.build.oracle is Oracle.ROWS:
+                    raise ConfigError(
+                        f"method={entry.name!r} answers another question than other methods, so "
+                        "there is nothing to compare; sweep a study of it without other methods, "
+                        "or leave it out"
+                    )
         self._check_keys(methods)
         found: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for case, entry in ((case, entry) for case, some in each for entry in some):

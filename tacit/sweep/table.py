@@ -15,6 +15,7 @@ from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantee
 from tacit.problem.scores import SCORES
 from tacit.sweep.cells import Cell, Plan
+from tacit.sweep.intervals import ERROR, PRINTED, WIDTH
 from tacit.sweep.sections import shown
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 _NAMES = {
     **SCORES,
     "kept": "share kept of what the pooled fit gains over the base rate, in mean loss",
+    WIDTH: "median width of printed intervals, over that without noise (table 1: over the number)",
+    ERROR: "median error to the answer without noise, over half of its interval (table 1: over it)",
+    PRINTED: "share of numbers printed with an interval",
     "objective_gap": "objective above the pooled fit's",
     "objective": "objective",
     "distance": "squared distance from the pooled fit, relative to its size, summed over sites",
@@ -67,9 +71,9 @@ class Runs:
         )
 
     def mean(self, measure: str) -> tuple[float, float]:
-        """Mean of the runs that stayed finite, and its standard error; NaN where undefined."""
-        values = self.measured.get(measure, np.array([np.nan]))
-        kept = values[self.finished] if measure in self.measured else np.array([])
+        """Mean of the runs that have a number, and its standard error; NaN where undefined."""
+        values = self.measured.get(measure, np.full(len(self.finished), np.nan))
+        kept = values[self.finished & ~np.isnan(values)]
         if not len(kept):
             return math.nan, math.nan
         error = float(np.std(kept, ddof=1)) / math.sqrt(len(kept)) if len(kept) > 1 else math.nan

@@ -183,12 +183,10 @@ def test_mistakes_are_told_with_their_place(tmp_path: Path, old: str, new: str, 
     assert where in str(caught.value)
 
 
-def test_other_commands_say_that_no_model_is_fitted(tmp_path: Path) -> None:
-    study = written(tmp_path)
-    for command in ("advise", "sweep"):
-        done = CliRunner().invoke(app, [command, str(study)])
-        assert done.exit_code == 2, done.output
-        assert not done.exception or isinstance(done.exception, SystemExit)
+def test_advice_says_that_no_model_is_fitted(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["advise", str(written(tmp_path))])
+    assert done.exit_code == 2, done.output
+    assert not done.exception or isinstance(done.exception, SystemExit)
 
 
 @pytest.mark.long
