@@ -76,7 +76,7 @@ def test_a_wrong_cell_is_named_before_anything_runs(grid: Grid, said: str, tmp_p
 def test_a_study_with_a_ledger_is_refused_wherever_it_is_named(tmp_path: Path) -> None:
     text = study.changed("clip = 1.0", 'clip = 1.0\nledger = "clinic.ledger"\ndataset = "visits"')
     with pytest.raises(
-        ConfigError, match=r"ledger='clinic\.ledger': a ledger is charged for single"
+        ConfigError, match=r"ledger: 'clinic\.ledger': a ledger is charged for single"
     ):
         plan(read_study(study.write(tmp_path, text)), Grid(seeds=2))
     settings = {"privacy.ledger": ("x",), "privacy.dataset": ("y",)}
