@@ -114,6 +114,14 @@ class Altered:
             found[time] = self.raised[time]
         return found
 
+    def outside(self, time: str | None) -> list[str]:
+        """Columns of which every value was moved, so that nothing of them is left.
+
+        Args:
+            time: as for `amiss`.
+        """
+        return [name for name, count in self.amiss(time).items() if 0 < self.records <= count]
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
