@@ -92,7 +92,15 @@ def _skipped(result: Result) -> str:
     whose = ", ".join(f"{many:,} of {name}" for name, many in result.skipped.items())
     return (
         f"evaluations that failed were skipped ({whose}). An agent's "
-        "answer is 0 in such a round, so the others decide."
+        "answer is 0 in such a round, so the others decide." + _silent(result)
+    )
+
+
+def _silent(result: Result) -> str:
+    """Which agents never gave a value, and why."""
+    return "".join(
+        f" Every evaluation of {who} failed: {why.rstrip('.')}."
+        for who, why in result.silent.items()
     )
 
 

@@ -96,6 +96,8 @@ class Result:
         answers: answers of all trials, if they are no minimisers (simulation only).
         papers: names of the papers that describe the method; `cite` has them as BibTeX.
         skipped: numbers of points that agents' black boxes skipped, by name (simulation only).
+        silent: agents of which every evaluation failed and was skipped, and what the first failed
+            with (simulation only).
         shortened: what the clip shortens at the answers of the first trial, and of which share of
             the records, if that is counted (simulation only).
     """
@@ -116,6 +118,7 @@ class Result:
     answers: tuple[Answer, ...] = ()
     papers: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    silent: Mapping[str, str] = field(default_factory=dict)
     shortened: tuple[str, float] | None = None
 
     def __repr__(self) -> str:

@@ -34,14 +34,14 @@ from tacit._engine.shortened import shortened
 from tacit._engine.simulate import simulate
 from tacit._engine.traffic import bytes_sent
 from tacit.arguments import checked
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, OracleError
 from tacit.method._schedule import positive
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.citation import papers_of
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
-from tacit.problem.boxes import skips
+from tacit.problem.boxes import failed, skips, valued
 from tacit.problem.problem import Problem
 from tacit.problem.repeated import checked_meanwhile
 from tacit.problem.task import Task
@@ -239,7 +239,7 @@ def run(
             entry = f"{identity} {start}"
             charge = enter(ledger, dataset, owner, entry, agreed)
             roots = rekeyed(roots, ledger.noise_key(entry))
-        before = skips(plan.objectives)
+        before, valued_before = skips(plan.objectives), valued(plan.objectives)
         found = simulate(
             plan,
             roots,
@@ -255,6 +255,12 @@ def run(
         )
         sent = bytes_sent(plan, rounds)[found.rounds]
         after = skips(plan.objectives)
+        silent = failed(plan.objectives, valued_before)
+    if len(silent) == problem.agents:
+        raise OracleError(
+            "every evaluation of every agent failed and was skipped, so that the answer would be "
+            f"made of noise alone. The first: {next(iter(silent.values()))}"
+        )
     answers = _answers(found.answers, agreed)
     history = History(
         rounds=found.rounds,
@@ -283,6 +289,7 @@ def run(
         answers=() if isinstance(answers[0], Minimiser) else answers,
         papers=papers_of(method),
         skipped=_named(problem, before, after),
+        silent={problem.names[agent]: told for agent, told in silent.items()},
         shortened=shortened(problem, agreed.method, found.answers[0]),
     )
 

@@ -41,6 +41,11 @@ def check(study: Path, data: Path, *, json: bool) -> int:
         if found.moved:
             each = ", ".join(f"{name} {count:,}" for name, count in found.moved.items())
             say(f"Values beyond their declared bounds are moved to them: {each}.")
+            if outside := [name for name, count in found.moved.items() if count >= found.records]:
+                say(
+                    f"NOTE: no value of {', '.join(outside)} lies between the bounds, so nothing "
+                    "of it is left: correct the unit of the values, or agree on other bounds."
+                )
         for name in found.repeated:
             say(
                 f"NOTE: several records have the same {name}. What the study protects is one "

@@ -44,25 +44,27 @@ def predict_table(
         if kind != "hazards" and (at is not None or reference):
             option = "--reference" if at is None else "--at"
             raise ConfigError(f"{option} is for Cox regressions, and {file} is none; leave it out")
-        with _of(data):
-            if kind == "fitted-model":
-                fitted = load_model(file)
+        if kind == "fitted-model":
+            fitted = load_model(file)
+            with _of(data):
                 moved, what = fitted.moved(table), fitted.target.name
                 found = fitted.predict(table)
-                without = "the noise in the parameters is not counted"
-            elif kind == "hazards":
-                fitted = load_hazards(file)
-                what, without = fitted.formula, ""
+            without = "the noise in the parameters is not counted"
+        elif kind == "hazards":
+            fitted = load_hazards(file)
+            what, without = fitted.formula, ""
+            chosen = _values(reference, fitted)
+            with _of(data):
                 moved = fitted.moved(table)
-                chosen = _values(reference, fitted)
-                found = fitted.predict(table, at=_times(at), reference=chosen, level=level)
-            else:
-                regression = load_regression(file)
-                fitted, what = regression, regression.formula
+            found = fitted.predict(table, at=_times(at), reference=chosen, level=level)
+        else:
+            regression = load_regression(file)
+            fitted, what = regression, regression.formula
+            with _of(data):
                 moved = regression.moved(table)
                 found = regression.predict(table, level=level)
-                refusal = regression.table.refusal
-                without = "" if refusal is None else refusal.reason
+            refusal = regression.table.refusal
+            without = "" if refusal is None else refusal.reason
         if without:
             print(f"NOTE: without intervals: {without}.", file=sys.stderr)
         left = int(found.isna().all(axis=1).sum())

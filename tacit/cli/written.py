@@ -70,7 +70,8 @@ def of_options(message: str) -> str:
     def named(found: re.Match[str]) -> str:
         section, key, given = found.groups(default="")
         option = _OPTIONS.get(f"{section}.{key or given}")
-        kept = f"{given}=" if given else ""
+        kept = f"{key}: " if section == "method" and key else ""
+        kept = f"{given}=" if given else kept
         return f"{option} " if option else kept
 
     where = r"(?m)^the study of this \w+(?::\d+)?: (?:\[([\w.]+)\] )?(?:(\w+): )?(?:(\w+)=)?"

@@ -198,7 +198,7 @@ def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
     except SyntaxError as error:
         raise _unknown((error.text or formula).strip()) from None
     except (FormulaicError, AttributeError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ProblemError(
             f"formula={formula!r} cannot be read: {reason}; a name with blanks or brackets stands "
             "in backticks, as in `CRP (mg/l)`"

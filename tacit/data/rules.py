@@ -114,7 +114,7 @@ def check_levels(levels: Iterable[Any], name: str = "levels") -> tuple[Any, ...]
         if level is None or level != level:
             raise ProblemError(f"{name} holds {level!r}: missing values have their own rule")
         if level_key(level) in seen:
-            raise ProblemError(f"{name}={levels!r} holds {level!r} twice")
+            raise ProblemError(f"{name}={levels!r} holds {level!r} twice; name each once")
         seen.add(level_key(level))
     return levels
 

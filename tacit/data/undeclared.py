@@ -142,6 +142,12 @@ def filled(
             _check_mixed(column, decimal, few=positive)
             _check_range(column, (_A_WEIGHT if name == weights else _A_COUNT) if positive else "")
         least = 0.0 if positive else None
+        if yes and kind_of(column) == "numeric" and column.nunique() > MANY:
+            raise ProblemError(
+                f"column {name!r} holds numbers, {column.nunique()} different ones, and "
+                f"{family!r} is for levels: take another family, such as 'gaussian', or declare "
+                "the levels"
+            )
         features[name], what = _read_off(name, column, by_levels or yes, least)
         if isinstance(features[name], Boolean) and not what:
             plain = _plain_truths(given)

@@ -55,7 +55,7 @@ def saved_text(path: str | Path, known: str) -> str:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
-        raise ProblemError(f"{path}: cannot be read ({reason})") from error
+        raise ProblemError(f"{path}: cannot be read ({reason}); check the path") from error
     try:
         found = json.loads(text)["format"]
     except (ValueError, KeyError, TypeError, RecursionError):

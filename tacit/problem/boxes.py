@@ -158,6 +158,25 @@ def skips(objectives: Any) -> Int[np.ndarray, " agents"] | None:
     return objectives.host.skips if isinstance(objectives, BlackBox) else None
 
 
+def valued(objectives: Any) -> Int[np.ndarray, " agents"]:
+    """How many points of each agent have had a value so far; empty without black boxes."""
+    none = np.zeros(0, dtype=np.int64)
+    return objectives.host.valued if isinstance(objectives, BlackBox) else none
+
+
+def failed(objectives: Any, before: Int[np.ndarray, " agents"] | int) -> dict[int, str]:
+    """Agents of which no point had a value and some were skipped, with the first failure. Private.
+
+    Args:
+        objectives: objectives of all agents, black boxes or not.
+        before: what `valued` was before.
+    """
+    if not isinstance(objectives, BlackBox):
+        return {}
+    none = objectives.host.valued == before
+    return {agent: told for agent, told in objectives.host.failures.items() if none[agent]}
+
+
 def computed(call: Callable[[], Value], objectives: AbstractPrivate) -> Value:
     """The result of compiled code that may ask black boxes; their first error instead, if any.
 

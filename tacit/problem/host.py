@@ -82,6 +82,8 @@ class Host:
         self._calls = np.zeros(len(own), dtype=np.int64)
         self._inside = False
         self._skipped = np.zeros(len(own), dtype=np.int64)
+        self._valued = np.zeros(len(own), dtype=np.int64)
+        self._failures = dict[int, str]()
         self._given_up = set[int]()
         self._asked = self._answered = 0
         self._error: BaseException | None = None
@@ -132,6 +134,16 @@ class Host:
     def skips(self) -> Int[np.ndarray, " agents"]:
         """The same for every agent."""
         return self._skipped.copy()
+
+    @property
+    def valued(self) -> Int[np.ndarray, " agents"]:
+        """Number of points of every agent that have a value, stored ones among them."""
+        return self._valued.copy()
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """What the first skipped evaluation of an agent failed with, by number. Private."""
+        return dict(self._failures)
 
     def raise_pending(self) -> None:
         """Raise the first error since the last call, if there was one, and forget it."""
@@ -269,6 +281,7 @@ class Host:
             if known is not None:
                 values[row], found[row] = 0.0, True
                 values[row, : len(known)] = known
+                self._valued[agent] += 1
         self._answered += int(np.sum(found))
         return found
 
@@ -293,6 +306,9 @@ class Host:
         self._answered += many
         if self._skips(outcome):
             self._skipped[job.agent] += many
+            self._failures.setdefault(job.agent, str(outcome.error))
+        if outcome.values is not None:
+            self._valued[job.agent] += many
         if how.progress is not None:
             how.progress(self._answered, self._asked)
 

@@ -7,8 +7,8 @@ its own with `tacit check`.
 from __future__ import annotations
 
 from tacit._engine.doubts import seen
-from tacit.method import PrivateCox, PrivateSurvival
 from tacit.privacy.guarantee import Status
+from tacit.study.outside import time_of
 from tacit.study.run import Outcome
 
 FOLLOWED = (
@@ -37,9 +37,7 @@ def _altered(outcome: Outcome) -> list[str]:
     altered = outcome.assembled.altered
     if altered is None:
         return []
-    method = outcome.assembled.method
-    ends = method.time.name if isinstance(method, PrivateSurvival | PrivateCox) else None
-    moved = altered.amiss(ends)
+    moved = altered.amiss(time_of(outcome.assembled.method))
     found: list[str] = []
     if altered.dropped:
         found.append(

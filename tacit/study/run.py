@@ -30,6 +30,7 @@ from tacit.problem.task import Task
 from tacit.study.build import build_method, build_problem, called, check_privacy
 from tacit.study.costs import build_costs
 from tacit.study.networks import build_network
+from tacit.study.outside import check_bounds
 from tacit.study.own_code import metrics
 from tacit.study.parts import installed
 from tacit.study.read import Source
@@ -140,11 +141,13 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
     sites, prepared, held = divide(source)
     problem = called(source, build_problem(source, sites, len(prepared.levels)))
     _check_values(source, problem)
+    method = build_method(source, sites.names)
+    check_bounds(source, method, prepared.altered)
     return Assembled(
         source=source,
         problem=problem,
         network=build_network(source, sites.names),
-        method=build_method(source, sites.names),
+        method=method,
         held_out=held,
         notes=prepared.notes,
         altered=prepared.altered,

@@ -182,7 +182,7 @@ def test_it_is_what_people_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     ("given", "error", "what"),
     [
         ({"time": "day"}, ProblemError, "'day' is not a column"),
-        ({"event": "years"}, (ConfigError, ProblemError), "stands twice"),
+        ({"event": "years"}, (ConfigError, ProblemError), "both the time and the event"),
         ({"by": "clinics"}, ProblemError, "did you mean 'clinic'"),
         ({"until": 3.3, "columns": {"years": data.Numeric(0, 10)}}, ConfigError, "not an end"),
         ({"edges": [11.0], "columns": {"years": data.Numeric(0, 10)}}, ProblemError, "edges"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from tacit.data.schema import Prepared
+from tacit.data.total import Total
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.agreement.records import (
     Table,
@@ -19,6 +21,8 @@ from tacit.deploy.agreement.records import (
 from tacit.errors import ProblemError
 from tacit.study.costs import OwnCost, declared_costs, own_cost, read_owner
 from tacit.study.read import Source
+
+log = logging.getLogger("tacit.site")
 
 
 def own_records(
@@ -44,7 +48,9 @@ def own_records(
         own = read_owner(data)
         own_cost(source, agent, own)  # what cannot be started is said before the run
         return own
-    prepared = (table or read_table(source, data)).total.prepared
+    total = (table or read_table(source, data)).total
+    prepared = total.prepared
+    _tell_outside(total, data)
     if (prepared.feature_names, len(prepared.levels)) != (manifest.features, manifest.classes):
         raise ProblemError(
             f"{data} becomes the features {', '.join(prepared.feature_names)}, and the manifest "
@@ -69,6 +75,22 @@ def own_records(
         empty = np.full((1, width), np.nan if source.statistics else 0.0)
         prepared = replace(prepared, features=empty, targets=np.zeros(1, dtype=kind))
     return prepared
+
+
+def _tell_outside(total: Total, data: Path) -> None:
+    """Warn an owner, in its own log, of bounds that hold none of its values.
+
+    Nothing is refused: whether this member takes part would tell the others.
+    """
+    many = len(total.rows)
+    outside = [name for name, count in total.moved.items() if 0 < many <= count]
+    if outside:
+        log.warning(
+            "in %(data)s no value of %(names)s lies between the declared bounds: all are moved to "
+            "them, so nothing of it is left. If that is not meant, stop, correct the unit of the "
+            "values, or agree on other bounds. Keep this to yourself",
+            {"data": str(data), "names": ", ".join(outside)},
+        )
 
 
 def misfits(manifest: Manifest, data: Path) -> str:

@@ -54,6 +54,7 @@ from tacit.errors import ConfigError, EnvironmentMismatch, RuntimeFailure
 from tacit.method.citation import papers_of
 from tacit.privacy.ledger import Ledger, read
 from tacit.privacy.ledger.extract import spent
+from tacit.problem.boxes import failed
 from tacit.study.costs import OwnCost
 from tacit.study.fitted import fitted, fitted_model
 from tacit.study.networks import build_network
@@ -355,6 +356,7 @@ def _take_part(
             guarantee = None if account is None else run_.guarantee[number]
             if not party.finished_before:
                 write(options.state, outcome, guarantee)
+            _tell_failures(run_.objective)
             watch.state = "finished"
             party.farewell(compare=not has_compared(options.state))
             if party.compared is not None:
@@ -368,6 +370,16 @@ def _take_part(
     finally:
         transport.close()
         outgoing.close()
+
+
+def _tell_failures(objective: Any) -> None:
+    """Say in the owner's own log that its simulator never gave a value, and why."""
+    for told in failed(objective, 0).values():
+        log.warning(
+            "every evaluation of this site's simulator since this start failed, and its answers "
+            "were 0 before noise: %(told)s. Nobody else is told",
+            {"told": told},
+        )
 
 
 def _report(state: Path, run_: Declared) -> None:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tacit.cli import app
 from tacit.cli.programs import keep_programs
+from tacit.data.schema import Altered
 from tests.end_to_end.study import changed, write
 
 OPTIONS = ("--records", "20", "--parameters", "10", "--agents", "5", "--epsilon", "1")
@@ -82,3 +83,28 @@ def test_a_cache_that_is_no_folder(
     said = capsys.readouterr().err
     assert said.count("WARNING: TACIT_CACHE=") == 1 and "Not a directory" in said
     assert "JAX_COMPILATION_CACHE_DIR" not in os.environ
+
+
+def test_bounds_that_hold_no_value(patients: Path) -> None:
+    words = ("fit", patients, "died ~ age", "--site", "clinic", "--family", "binomial")
+    said = told(*words, "--bounds", "age=1900:2010")
+    assert "error: column 'age' has no value between its declared bounds" in said
+
+
+def test_times_may_all_be_beyond_the_last_one() -> None:
+    altered = Altered(60, 0, {"years": 60, "age": 59}, {})
+    assert altered.outside("years") == []
+    assert altered.outside(None) == ["years"]
+    assert Altered(0, 0, {"years": 0}).outside(None) == []
+
+
+def test_a_target_of_numbers_is_not_binomial(patients: Path) -> None:
+    said = told("fit", patients, "age ~ arm", "--family", "binomial", "--site", "clinic")
+    assert "'age' holds numbers, 60 different ones, and 'binomial' is for levels" in said
+    assert "such as 'gaussian'" in said
+
+
+def test_a_model_that_cannot_be_read_is_not_blamed_on_the_table(patients: Path) -> None:
+    said = told("predict", patients.with_name("nowhere.json"), patients)
+    assert said.startswith(f"error: {patients.with_name('nowhere.json')}: cannot be read")
+    assert "check the path" in said

@@ -18,6 +18,7 @@ import pytest
 
 import tacit
 from tacit import method, network, problem
+from tacit._engine.doubts import doubts
 from tacit.errors import OracleError, ProblemError
 from tacit.method.d_zoa_solver import DZOASolver
 from tacit.privacy import ClippedDifferences
@@ -142,6 +143,26 @@ def test_skip_leaves_a_point_out_and_goes_on() -> None:
     assert np.isnan(values[1])
     host.raise_pending()
     assert host.skipped == 1
+
+
+def test_an_answer_of_noise_alone_is_an_error() -> None:
+    def broken(x: Any, agent: int) -> float:
+        if agent in lost:
+            raise RuntimeError(f"no licence at {agent}")
+        return cost(x, agent)
+
+    task = black_box_problem(broken, 3, x0=[1.0, 1.0], on_failure="skip")
+    how = (task, network.Coordinator(3), method.ORZO(step=0.1))
+    lost = {0, 1, 2}
+    with pytest.raises(OracleError, match=r"of every agent failed.*no licence at"):
+        tacit.run(*how, rounds=2)
+    lost = {1}
+    found = tacit.run(*how, rounds=2)
+    assert list(found.silent) == ["agent 1"] and found.skipped["agent 1"] > 0
+    (said,) = [each for each in doubts(found) if "skipped" in each]
+    assert "Every evaluation of agent 1 failed" in said and "no licence at 1" in said
+    lost = set()
+    assert not tacit.run(*how, rounds=2).silent  # what failed in another run is not told again
 
 
 @pytest.mark.usefixtures("float64")

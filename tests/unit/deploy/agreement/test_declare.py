@@ -39,6 +39,24 @@ def test_the_number_that_remains_is_the_one_that_a_run_takes(tmp_path: Path) -> 
     assert len(own_records(manifest, 0, table(tmp_path)).targets) == found.declare
 
 
+def test_bounds_that_hold_no_value_are_told_to_the_owner_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    far = table(tmp_path, ["1950,yes", "1961,no", "1933,no"])
+    made = [keys.create(tmp_path / n, n, f"127.0.0.1:{7400 + k}") for k, n in enumerate("abc")]
+    members = [member(each).model_copy(update={"records": 3}) for each in made]
+    manifest = agreed(parse_study(STUDY), ["age", "intercept"], 0, members)
+    assert len(own_records(manifest, 0, far).targets) == 3  # nobody learns it from a refusal
+    assert "no value of age lies between the declared bounds" in caplog.text
+    caplog.clear()
+    own_records(manifest, 0, table(tmp_path, ["1950,yes", "61,no", "1933,no"]))
+    assert not caplog.text
+    (tmp_path / "study.toml").write_text(STUDY)
+    words = ["check", str(tmp_path / "study.toml"), "--data", str(far)]
+    table(tmp_path, ["1950,yes", "1961,no", "1933,no"])
+    assert "NOTE: no value of age lies between the bounds" in CliRunner().invoke(app, words).output
+
+
 def test_a_private_number_is_rounded_up(tmp_path: Path) -> None:
     study = DROPPING.replace("clip = 1.0", 'clip = 1.0\nrelation = "add_remove"').replace(
         'loss = "logistic"', 'loss = "logistic"\nnormaliser = { north = 4, south = 9 }'
