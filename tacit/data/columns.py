@@ -102,6 +102,20 @@ def column_of(frame: Frame, name: str) -> pd.Series:
     return column
 
 
+def check_cells(frame: Frame, name: str) -> None:
+    """Refuse a column that holds lists, dicts or arrays."""
+    column = column_of(frame, name)
+    if column.dtype != object:
+        return
+    several = column.map(lambda value: isinstance(value, list | tuple | dict | set | np.ndarray))
+    if several.any():
+        row = int(several.to_numpy().argmax())
+        raise ProblemError(
+            f"column {name!r} holds a {type(column.iloc[row]).__name__} in {where(frame, row)}, "
+            "and a cell has one value; make a column of each, or leave it out"
+        )
+
+
 def numbers(
     column: pd.Series, remedy: str, flags: bool = False, decimal: str = "."
 ) -> Float[np.ndarray, " n"]:

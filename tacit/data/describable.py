@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tacit import checks
-from tacit.data.columns import column_of
+from tacit.data.columns import check_cells, column_of
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.guessing import (
     MANY,
@@ -86,6 +86,8 @@ def describable(
     groups = [] if by is None else [by]
     for name in (*groups, *(names or ()), *declared):
         _check_there(name, frame)
+    for name in (*groups, *(map(str, frame.columns) if names is None else names)):
+        check_cells(frame, name)
     left_out: list[str] = []
     told: list[str] = []
     if names is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias, cast, runtime_checkable
 
@@ -63,6 +63,7 @@ def one_table(
     data: Table | str | Path | Mapping[str, Table | str | Path],
     site: str,
     sites: Sequence[str] | None,
+    names: Iterable[str] | None = None,
 ) -> tuple[pd.DataFrame, Sequence[str] | None]:
     """One table with a column of sites, and the names of the sites, if these are known.
 
@@ -71,10 +72,11 @@ def one_table(
             file.
         site: name of the column of sites.
         sites: names of the sites, if they are given.
+        names: columns that are asked for; all that any table has by default.
 
     Raises:
         ConfigError: neither of these, or one table for two sites.
-        ProblemError: a file that cannot be read.
+        ProblemError: a file that cannot be read, or a column that only some tables have.
     """
     if isinstance(data, Mapping):
         if not data:
@@ -84,6 +86,7 @@ def one_table(
             _table(f"data[{name!r}]", each, "").assign(**{site: name})
             for name, each in data.items()
         ]
+        _check_columns(dict(zip(data, named, strict=True)), names)
         return pd.concat(named, ignore_index=True), list(data) if sites is None else sites
     more = (
         " with a column of sites or the path of one, or a dict with one of these per site by name"
@@ -101,6 +104,18 @@ def _check_apart(data: Mapping[str, object]) -> None:
                 f"data[{first!r}] and data[{name!r}] are one table, whose records would count "
                 "twice; give each site its own"
             )
+
+
+def _check_columns(tables: Mapping[str, pd.DataFrame], names: Iterable[str] | None) -> None:
+    """Refuse a column that only some tables have: all its values would be missing in the others."""
+    owner = {column: site for site, table in reversed(tables.items()) for column in table.columns}
+    for column in owner if names is None else [name for name in names if name in owner]:
+        for site, table in tables.items():
+            if column not in table.columns:
+                raise ProblemError(
+                    f"data[{site!r}] has no column {column!r}, as data[{owner[column]!r}] has; add "
+                    "it, with empty cells where nothing is known, or leave it out everywhere"
+                )
 
 
 def _table(what: str, given: object, more: str) -> pd.DataFrame:

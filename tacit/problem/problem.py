@@ -189,8 +189,10 @@ def agent_of(objectives: Any, index: int, agents: int) -> Any:
     Raises:
         ProblemError: there is no such agent.
     """
-    if not 0 <= index < agents:
-        raise ProblemError(f"there is no agent {index}: there are {agents}, from 0")
+    if not (isinstance(index, int | np.integer) and 0 <= index < agents):
+        raise ProblemError(
+            f"there is no agent {checks.shown(index)}: there are {agents}, by numbers from 0"
+        )
     arrays, rest = eqx.partition(objectives, eqx.is_array)
     return eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
 

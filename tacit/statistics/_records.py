@@ -88,7 +88,8 @@ def declared_records(
         ConfigError: an argument of another kind.
         ProblemError: a column or record that does not fit the declarations.
     """
-    frame, sites = one_table(data, site, sites)
+    asked = None if names is None else [*names, *([] if by is None else [by])]
+    frame, sites = one_table(data, site, sites, asked)
     check_declared(columns)
     chosen = describable(frame, names, by, site, columns or {}, decimal, sites)
     chosen.found.warn(f"columns={{{remedy}}}", stacklevel=4)

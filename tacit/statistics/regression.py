@@ -262,10 +262,11 @@ def glm(
         >>> fit.guarantee.worst.status.value
         'proved'
     """
-    frame, sites = one_table(data, site, sites)
-    check_declared(columns)
     if not isinstance(weights, str | None):
         raise ConfigError(f"weights={checks.shown(weights)} must be the name of a column")
+    asked = [*named_in(formula), *([] if weights is None else [weights])]
+    frame, sites = one_table(data, site, sites, asked)
+    check_declared(columns)
     for name in columns or {}:
         column_named(frame, name, "columns declares")
     declared = filled(frame, columns or {}, named_in(formula), family, decimal, weights)

@@ -1,5 +1,6 @@
 """What `import tacit` offers."""
 
+import importlib
 from types import ModuleType
 
 import pytest
@@ -17,6 +18,27 @@ def test_a_method_that_is_elsewhere_is_named_with_its_place() -> None:
         _ = tacit.runn
     with pytest.raises(AttributeError, match=r"no attribute '__al__'$"):
         _ = tacit.__al__
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "meant"),
+    [
+        ("method", "Dpsg", "DPSG"),
+        ("problem", "emprical_risk", "empirical_risk"),
+        ("network", "Ring", "ring"),
+        ("data", "numeric", "Numeric"),
+        ("privacy", "masks_", "Masks"),
+        ("statistics", "Glm", "glm"),
+        ("audit", "audit_metod", "audit_method"),
+    ],
+)
+def test_the_name_that_is_meant_is_told(module: str, name: str, meant: str) -> None:
+    home = importlib.import_module(f"tacit.{module}")
+    said = rf"'tacit\.{module}' has no attribute '{name}'; did you mean '{meant}'\?$"
+    with pytest.raises(AttributeError, match=said):
+        getattr(home, name)
+    with pytest.raises(AttributeError, match=r"'__al__'$"):
+        _ = home.__al__
 
 
 def test_a_package_is_no_function() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tacit import network, problem
-from tacit._engine.planning import account, mean_noise
+from tacit._engine.planning import account, contract, mean_noise
+from tacit.errors import ConfigError
 from tacit.method import (
     DGD,
     DPSG,
@@ -152,3 +153,25 @@ class Looks(DGD):
 def test_an_account_lets_no_method_look_at_the_data() -> None:
     stated = account(task(), network.ring(AGENTS), Looks(step=0.1), rounds=2).guarantee
     assert stated.worst.epsilon == np.inf
+
+
+@pytest.mark.parametrize("stops", [[-1, 31], [31], [1.5], "ab", [[1]], 3])
+def test_rounds_that_are_none_are_refused(stops: Any) -> None:
+    agreed = contract(task(), HUB, GradientDescent(step=0.1, privacy=budget()), rounds=30)
+    for asked in (agreed.evaluations, agreed.taken, agreed.spent):
+        with pytest.raises(ConfigError, match="stops"):
+            asked(stops)
+
+
+def test_phases_and_owners_that_are_none_are_refused() -> None:
+    agreed = contract(task(), HUB, GradientDescent(step=0.1, privacy=budget()), rounds=30)
+    for place in (-1, 99, 1.5, "a"):
+        with pytest.raises(ConfigError, match=f"phase={place!r}"):
+            agreed.release(place, 0)
+        with pytest.raises(ConfigError, match=f"phase={place!r}"):
+            agreed.spread(place)
+        with pytest.raises(ConfigError, match=f"agent={place!r}"):
+            agreed.table_of(place)
+    silent = next(k for k, phase in enumerate(agreed.phases) if phase.release is None)
+    with pytest.raises(ConfigError, match="releases nothing"):
+        agreed.release(silent, 0)

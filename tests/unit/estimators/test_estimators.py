@@ -213,7 +213,8 @@ def test_a_search_spends_what_its_fits_cost(tmp_path: Path) -> None:
         ({"sites": 4.5}, ConfigError, "sites"),
         ({"sites": 9999}, ValueError, "sites"),
         ({"size": 0}, ProblemError, "size"),
-        ({"random_state": "a"}, ValueError, "seed"),
+        ({"random_state": "a"}, ConfigError, "random_state='a' must be None, a whole"),
+        ({"random_state": -1}, ConfigError, "random_state=-1"),
         ({"ledger": 3}, ConfigError, "ledger=.*path"),
         ({"ledger": "none.ledger"}, Exception, "no ledger at none"),
     ],
@@ -228,10 +229,19 @@ def test_wrong_records_are_named() -> None:
     X, y, sites = ill()
     with pytest.raises(ValueError, match="one class"):
         logistic(classes=None).fit(X, np.full(RECORDS, "no"))
-    with pytest.raises(ValueError, match="multiclass"):
+    with pytest.raises(ValueError, match="y holds 3 classes: take PrivateClassifier"):
         logistic(classes=None).fit(X, np.where(X["age"] > 70, "maybe", y))
-    with pytest.raises(ValueError, match="inconsistent numbers"):
+    with pytest.raises(ConfigError, match="groups has 3999 entries and X 4000 records"):
         logistic().fit(X, y, groups=sites[1:])
+    with pytest.raises(ConfigError, match=r"groups is an array of shape \(4000, 1\)"):
+        logistic().fit(X, y, groups=sites[:, None])
+    with pytest.raises(ValueError, match="contains NaN: fill in or leave out"):
+        logistic().fit(X.assign(dose=np.nan), y)
+    with pytest.raises(ValueError, match="X and y must be numbers") as caught:
+        logistic().fit(X.assign(dose="secret"), y)
+    assert "secret" not in str(caught.value)
+    with pytest.raises(ValueError, match="X and y must be numbers"):
+        PrivatePoissonRegressor(bounds=BOUNDS).fit(X, y)
     with pytest.raises(ProblemError, match="every record needs a site"):
         logistic().fit(X, y, groups=np.where(sites == "east", None, sites))
     with pytest.raises(ValueError, match="at least 0"):

@@ -379,3 +379,23 @@ def test_mistakes_are_refused(given: dict[str, Any], what: str) -> None:
     time, event, columns = ASKED
     with pytest.raises(ConfigError, match=what):
         PrivateCox(**{"time": time, "event": event, "columns": columns, **given})
+
+
+@pytest.mark.parametrize(
+    ("columns", "what"),
+    [
+        (["age", "twice"], "columns age, twice are constant or collinear"),
+        pytest.param(["age", "same"], "column same is constant", marks=pytest.mark.long),
+    ],
+)
+def test_columns_that_are_not_told_apart_are_named(columns: list[str], what: str) -> None:
+    table = frame(2000).assign(twice=lambda each: each["age"], same=3.0, site="a")
+    table.loc[::2, "site"] = "b"
+    declared: Any = {
+        **SCHEMA.features,
+        "twice": data.Numeric(20, 80),
+        "same": data.Numeric(0, 5),
+    }
+    found = tacit.cox(table, "years", "died", columns, columns=declared, epsilon=None)
+    with pytest.raises(ConfigError, match=f"{what}.*leave"):
+        _ = found.table

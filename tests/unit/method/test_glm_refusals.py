@@ -165,3 +165,18 @@ def test_what_cannot_be_is_refused() -> None:
         PrivateGLM(design_of([columns["x"]]), many, "poisson")
     with pytest.raises(ConfigError, match="at least 0"):
         PrivateGLM(design_of([columns["x"]]), columns["z"], "poisson")
+
+
+@pytest.mark.parametrize(
+    ("family", "constant", "what"),
+    [
+        ("gaussian", False, "columns x0, x1 are constant or collinear"),
+        pytest.param("binomial", True, "column x1 is constant", marks=pytest.mark.long),
+    ],
+)
+def test_without_noise_columns_are_named(family: str, constant: bool, what: str) -> None:
+    x, y = drawn(family, 2000)
+    x[:, 1] = 0.5 if constant else x[:, 0]
+    found = fitted(family, x, y, privacy=None)
+    assert found.refusal is not None and what in found.refusal.reason
+    assert "noise" not in found.sentence() and np.isnan(found.standard_errors).all()
