@@ -114,7 +114,6 @@ class Altered:
             found[time] = self.raised[time]
         return found
 
-<<<<<<< HEAD
     def beyond(self, time: str) -> int:
         """Number of records that are followed beyond the last time.
 
@@ -122,7 +121,7 @@ class Altered:
             time: column of times to an event.
         """
         return self.moved.get(time, 0) - self.raised.get(time, 0)
-=======
+
     def outside(self, time: str | None) -> list[str]:
         """Columns of which every value was moved, so that nothing of them is left.
 
@@ -130,7 +129,6 @@ class Altered:
             time: as for `amiss`.
         """
         return [name for name, count in self.amiss(time).items() if 0 < self.records <= count]
->>>>>>> cli
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,7 +75,7 @@ FOUND = {
         ),
     ),
 }
-"""Faults that once kept a member from its end, or made it answer twice or give up: what was mended."""
+"""Faults that kept a member from its end, or made it answer twice or give up: what was mended."""
 
 
 @pytest.fixture

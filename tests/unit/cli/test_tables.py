@@ -88,36 +88,21 @@ def test_what_a_table_1_declares_is_in_its_study_and_its_numbers(there: Path) ->
     [
         ("survival visits.csv year died", "'year' is not a column of the data; did you mean"),
         ("survival visits.csv years dead", "'dead' is not a column"),
-<<<<<<< HEAD
-        ("survival visits.csv years years", "'years' cannot be both the time and the event"),
-        (
-            "survival visits.csv years died --by years",
-            "both the time and the groups",
-=======
         ("survival visits.csv years years", "cannot be both the time and the event"),
         (
             "survival visits.csv years died --by years",
             "'years' cannot be both the time and the groups",
->>>>>>> cli
         ),
         ("survival visits.csv years died --edges a,b", "--edges 'a,b' must be numbers"),
         ("survival visits.csv years died --edges 20 -b years=0:10", "between its bounds 0 and 10"),
         ("survival visits.csv years died --until 3.3 -b years=0:10", "--until 3.3 is not an end"),
-<<<<<<< HEAD
-        ("survival visits.csv arm died", "'arm' has levels of its own"),
-=======
         ("survival visits.csv arm died", "time: 'arm' has levels of its own"),
->>>>>>> cli
         ("survival visits.csv years died -l smokr=Y,yes", "an option declares 'smokr', which is"),
         ("survival study.toml years died", "study.toml is a study, not a table; run it by: tacit"),
         ("survival visits.csv years died --sites-per-person 2", "or take local noise (--local)"),
         ("survival visits.csv years died --sites-per-person 9 --local", "but there are 4 sites"),
         ("cox visits.csv years died", "Missing argument 'COLUMN'"),
-<<<<<<< HEAD
-        ("cox visits.csv years died years", "'years' cannot be both the time and a covariate"),
-=======
         ("cox visits.csv years died years", "cannot be both the time and a covariate"),
->>>>>>> cli
         ("cox visits.csv years died age --limit 0", "--limit 0.0 must be a positive"),
         ("cox visits.csv years died age --epsilon nan", "--epsilon nan must be above 0"),
         ("cox visits.csv years died age --sites-per-person 2", "--sites-per-person 2 does not go"),
