@@ -81,8 +81,11 @@ class Options:
 
 
 @contextmanager
-def blamed(options: Options) -> Generator[None]:
+def blamed(options: object) -> Generator[None]:
     """Point an error about a value that an option gave at the option, not at a line of the study.
+
+    Args:
+        options: has each option as an attribute; `None` for those that were not given.
 
     Raises:
         ConfigError: such an error. All others pass unchanged.

@@ -22,12 +22,17 @@ def read_status(state: Path) -> dict[str, Any]:
         ConfigError: no status file, since the member has not been started.
     """
     try:
-        found: dict[str, Any] = json.loads((state / "status.json").read_bytes())
+        found: Any = json.loads((state / "status.json").read_bytes())
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"{state} has no status ({why(error)}); give the --state directory of a member that "
             "has been started"
         ) from error
+    if not isinstance(found, dict) or found.get("format") != "tacit-status-1":
+        raise ConfigError(
+            f"{state / 'status.json'} is not the status of a member; give the --state directory of "
+            "a member that has been started"
+        )
     return found
 
 

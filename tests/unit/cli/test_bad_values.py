@@ -108,3 +108,8 @@ def test_a_model_that_cannot_be_read_is_not_blamed_on_the_table(patients: Path) 
     said = told("predict", patients.with_name("nowhere.json"), patients)
     assert said.startswith(f"error: {patients.with_name('nowhere.json')}: cannot be read")
     assert "check the path" in said
+
+
+def test_a_status_of_something_else(tmp_path: Path) -> None:
+    (tmp_path / "status.json").write_text("[]")
+    assert "status.json is not the status of a member" in told("status", tmp_path)
