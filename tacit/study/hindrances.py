@@ -37,7 +37,8 @@ def _altered(outcome: Outcome) -> list[str]:
     altered = outcome.assembled.altered
     if altered is None:
         return []
-    moved = altered.amiss(time_of(outcome.assembled.method))
+    ends = time_of(outcome.assembled.method)
+    moved = altered.amiss(ends)
     found: list[str] = []
     if altered.dropped:
         found.append(
