@@ -75,7 +75,7 @@ FOUND = {
         ),
     ),
 }
-"""Faults that once kept a member from its end, or made it answer twice or give up; first what was mended."""
+"""What once made a member answer twice, give up or never end; first what was mended."""
 
 
 @pytest.fixture
