@@ -19,7 +19,7 @@ class Fault:
             of the link come before.
         down: virtual seconds until the member is started again, or until it is over.
         value: what else there is to say: a receiver, seconds, a number of writes.
-        more: members of a partition, or what is copied.
+        more: members of a partition; or what is copied, and who is killed when it is put back.
     """
 
     kind: str
@@ -37,10 +37,15 @@ POINTS = {
     "full disk": "commit",
     "kill before publish": "publish",
     "kill after publish": "publish",
+    "copy at publish": "publish",
+    "cut at publish": "publish",
     "kill before name": "name",
     "lost name": "name",
 }
 """Faults that happen where a member is for the nth time, and where that is."""
+
+AT_PUBLISH = " at publish"
+"""Ends the kinds that else happen at a time; of a copy, `value` is then how much later."""
 
 MESSAGES = ("lost", "late", "repeated", "damaged")
 """Faults of one message."""
@@ -73,6 +78,26 @@ _KILLS = (
 )
 
 
+def _known_to_one(seed: int, shape: Shape) -> list[Fault]:
+    """A whole machine that is put back behind a message that one neighbour alone has.
+
+    In some rings, and without other faults: it is too rare in a mixture. The neighbour that has the
+    message may be killed before it is asked.
+    """
+    rng = random.Random(f"known to one {seed}")
+    if shape.star or rng.random() > 0.1:
+        return []
+    whose, knowing, _ = rng.sample(range(shape.members), 3)
+    last, lasts = rng.randrange(2), rng.choice((0.4, 0.8))
+    killed = (knowing,) * (rng.random() < 0.5)
+    return [
+        Fault("copy at publish", whose, last, 0.1, lasts, ("machine", *killed)),
+        # the other hears nothing from then on: the noise of a message is drawn, and stored, with
+        # the one before it, and who has that one tells by its round that it was sent
+        Fault("cut at publish", whose, last + 1, lasts, 0.0, (whose, knowing)),
+    ]
+
+
 def draw(seed: int, shape: Shape) -> list[Fault]:
     """What goes wrong in a run. Which kinds do at all is drawn first: a mixture hides rare ones.
 
@@ -80,6 +105,8 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
         seed: seed of the run.
         shape: kind of run.
     """
+    if alone := _known_to_one(seed, shape):
+        return alone
     rng = random.Random(f"faults {seed}")
     found: list[Fault] = []
     members = range(shape.members)

@@ -165,6 +165,8 @@ class Transport:
         at, process = self._at, self.process
         at.hub.touch()
         fault = at.point("publish", process)
+        if fault is not None:
+            at.reached(fault)
         if fault is not None and fault.kind == "kill before publish":
             at.die(process, fault)
         at.network.push(process, self.number, key, data)

@@ -119,7 +119,7 @@ MUTANTS = (
         "a neighbour that restarts has forgotten what it heard",
         "one_answer",
         Change(HeardStore, "keep", "self.note(heard)", "pass"),
-        shape="ring",
+        shape="ring, skip",
     ),
     _mutant(
         "used before it is stored",
@@ -192,13 +192,13 @@ MUTANTS = (
     _mutant(
         "forgotten before the neighbours have it",
         "who missed it can never get it",
-        "all_end",
+        "all_end patience_kept",
         Change(Outgoing, "settle", "self._forget(self._rows, before)", "before += 1; every = 0"),
     ),
     _mutant(
         "missing messages not asked for",
         "a lost message stops a run",
-        "all_end",
+        "all_end patience_kept",
         Change(
             Neighbours,
             "wait",

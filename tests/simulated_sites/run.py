@@ -20,7 +20,7 @@ from tacit.errors import TacitError
 from tests.simulated_sites import cast, files, owner
 from tests.simulated_sites.byzantine import Liar
 from tests.simulated_sites.disk import bury
-from tests.simulated_sites.faults import MESSAGES, POINTS, Fault
+from tests.simulated_sites.faults import AT_PUBLISH, MESSAGES, POINTS, Fault
 from tests.simulated_sites.hub import Process
 from tests.simulated_sites.left import found
 from tests.simulated_sites.link import Network
@@ -55,6 +55,7 @@ class Run:
         preempted = next((each.value for each in ran.faults if each.kind == "preempted"), 0.0)
         self.at = at = World(ran.seed, folder, preempted)
         at.history, at.equal_noise, at.ended = ran.history, ran.equal, self._killed
+        at.reached = self._reached
         at.network = Network(at)
         self.starts: Counter[int] = Counter()
         self.running: dict[int, Process] = {}
@@ -151,6 +152,15 @@ class Run:
             process.stalled = at.hub.now + fault.down
             at.note("fault", process, "stall")
 
+    def _reached(self, fault: Fault) -> None:
+        """A fault that is due at a publication happens, at a time that is known only now."""
+        kind, now = fault.kind.removesuffix(AT_PUBLISH), self.at.hub.now
+        if kind != fault.kind:
+            value = fault.value + (now if kind == "copy" else 0.0)
+            fault = replace(fault, kind=kind, at=now, value=value)
+            self.ran.faults = [*self.ran.faults, fault]
+            self._happen(fault)
+
     def _kill(self, process: Process | None, fault: Fault) -> None:
         if process is None or process.dead:
             return
@@ -173,6 +183,8 @@ class Run:
         owner.put(self.folder(member), what, source)
         at.note("rolled back", None, "copy", member, what)
         self.newest[member] = what, newest, len(at.history)
+        for other in fault.more[1:]:
+            self._kill(self.running.get(int(other)), Fault("kill", int(other), 0.0, fault.down))
         self.ran.ended.pop(member, None)
         at.hub.at(at.hub.now + max(fault.down, 0.01), partial(self.start, member))
 

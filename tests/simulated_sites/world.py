@@ -34,6 +34,7 @@ class World:
         self.due: dict[tuple[str, int, int], Fault] = {}
         self.full: dict[int, int] = {}
         self.ended: Callable[[Process, Fault], None] = lambda process, fault: None
+        self.reached: Callable[[Fault], None] = lambda fault: None
         self.network: Any = None
         self.manifest: Any = None
         self.keys: dict[Path, Any] = {}
