@@ -48,7 +48,6 @@ from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.citation import papers_of
 from tacit.privacy.ledger.extract import spent
 from tacit.problem.boxes import failed
-from tacit.study.costs import OwnCost
 from tacit.study.fitted import fitted, fitted_model
 
 log = logging.getLogger("tacit.site")
