@@ -12,6 +12,7 @@ import pytest
 import tacit
 from tacit import data, network, problem
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
+from tacit.method._saved import write_saved
 
 DECLARED: dict[str, data.Feature] = {
     "years": data.Numeric(0, 10),
@@ -80,3 +81,9 @@ def test_tables_of_records_hold_finite_numbers(value: complex, what: str) -> Non
     declared = data.Schema({"age": data.Numeric(0, 1)}, None, intercept=False)
     with pytest.raises(ProblemError, match=f"agent 0 .*{what}"):
         problem.record_tables([np.full((2, 1), value), np.ones((2, 1))], declared)
+
+
+def test_what_is_no_path_is_refused() -> None:
+    wrong: Any = 3
+    with pytest.raises(ConfigError, match="path=3 must be the name of a file"):
+        write_saved(wrong, "{}")
