@@ -22,7 +22,8 @@ from tacit.arguments import checked
 from tacit.deploy.agreement.manifest import read_manifest
 from tacit.deploy.files import make_folder, why, write_text
 from tacit.deploy.identity.keys import load
-from tacit.deploy.member.process import Options, run
+from tacit.deploy.member.checking import Options
+from tacit.deploy.member.process import run
 from tacit.deploy.operate.report import REPORT, write_report
 from tacit.errors import ConfigError, LedgerBusy, SiteBusy, TacitError
 

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit.cli.console import FAILED, INTERRUPTED, dumped, emit, guarded, say
+from tacit.deploy.member.checking import Options
 from tacit.deploy.member.memory import forget_compiling
-from tacit.deploy.member.process import Options, run
+from tacit.deploy.member.process import run
 from tacit.deploy.operate.doctor import Finding, examine
 from tacit.deploy.operate.results import Outcome
 from tacit.escape import visible

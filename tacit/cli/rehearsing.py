@@ -186,7 +186,7 @@ def doctor(manifest: Path, keys: Path, data: Path | None, *, json: bool) -> int:
 
     def command() -> int:
         from tacit.cli.deploying import examined
-        from tacit.deploy.member.process import Options
+        from tacit.deploy.member.checking import Options
 
         return examined(Options(manifest, keys, Path(), data), json=json)
 

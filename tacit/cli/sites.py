@@ -69,7 +69,7 @@ def agent(
     Safe to stop or crash at any time: rerun the same command to resume; nothing is released twice.
     """
     from tacit.cli.deploying import Logs, take_part
-    from tacit.deploy.member.process import Options
+    from tacit.deploy.member.checking import Options
 
     options = Options(manifest, keys, state, data, ledger, dataset, test_seed, metrics)
     logs = Logs(verbose=verbose, as_json=json_logs)
@@ -99,7 +99,7 @@ def coordinator(
     If its state was lost, --restore with an empty --state resumes from what the sites have.
     """
     from tacit.cli.deploying import Logs, take_part
-    from tacit.deploy.member.process import Options
+    from tacit.deploy.member.checking import Options
 
     options = Options(manifest, keys, state, test_seed=test_seed, metrics=metrics, restore=restore)
     logs = Logs(verbose=verbose, as_json=json_logs)

@@ -108,9 +108,10 @@ def _check_apart(data: Mapping[str, object]) -> None:
 
 def _check_columns(tables: Mapping[str, pd.DataFrame], names: Iterable[str] | None) -> None:
     """Refuse a column that only some tables have: all its values would be missing in the others."""
-    owner = {
-        column: site for site, table in reversed([*tables.items()]) for column in table.columns
-    }
+    owner: dict[str, str] = {}
+    for site, table in tables.items():
+        for column in table.columns:
+            owner.setdefault(column, site)
     for column in owner if names is None else [name for name in names if name in owner]:
         for site, table in tables.items():
             if column not in table.columns:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tacit.deploy.agreement.manifest import Manifest, Member, agreed, read_manifest
     from tacit.deploy.identity.certificates import create_authority
     from tacit.deploy.identity.keys import Card, Keys, create, load, renew
-    from tacit.deploy.member.process import Options, run
+    from tacit.deploy.member.checking import Options
+    from tacit.deploy.member.process import run
     from tacit.deploy.operate.bundle import write_bundle
     from tacit.deploy.operate.proposal import Review, propose, review
     from tacit.deploy.operate.rehearse import Rehearsal, perform, prepare
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from tacit.deploy.operate.verify import Verdict, Verified, verify_bundle
 
 _MODULE = {
-    "Options": "member.process",
+    "Options": "member.checking",
     "Outcome": "operate.results",
     "run": "member.process",
     "Card": "identity.keys",

@@ -37,19 +37,19 @@ def _altered(outcome: Outcome) -> list[str]:
     altered = outcome.assembled.altered
     if altered is None:
         return []
-    time = time_of(outcome.assembled.method)
-    moved = altered.amiss(time)
+    ends = time_of(outcome.assembled.method)
+    moved = altered.amiss(ends)
     found: list[str] = []
     if altered.dropped:
         found.append(
             f"{altered.dropped:,} of {altered.records + altered.dropped:,} records lack a value "
             "and were dropped: fill it in, or choose another rule (missing = ...)."
         )
-    late = 0 if time is None else altered.beyond(time)
+    late = 0 if ends is None else altered.beyond(ends)
     if late >= _NEARLY_ALL * altered.records:
         found.append(
             f"{late:,} of {altered.records:,} records are followed beyond the upper bound of "
-            f"{time}, and count up to it without an event: declare a later one, by what is known "
+            f"{ends}, and count up to it without an event: declare a later one, by what is known "
             "without the records, unless that is meant."
         )
     if moved:

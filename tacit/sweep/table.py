@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 _NAMES = {
     **SCORES,
     "kept": "share kept of what the pooled fit gains over the base rate, in mean loss",
-    WIDTH: "median width of printed intervals, over that without noise (table 1: over the number)",
-    ERROR: "median error to the answer without noise, over half of its interval (table 1: over it)",
+    WIDTH: "median width of the printed intervals, over that without noise; of counts and a table "
+    "1 half of it, over the number",
+    ERROR: "median distance from the numbers without noise, over half of their intervals; of "
+    "counts and a table 1 over the number",
     PRINTED: "share of numbers printed with an interval",
     "objective_gap": "objective above the pooled fit's",
     "objective": "objective",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.deploy.member import process as site
+from tacit.deploy.member.checking import Options
 from tacit.errors import TacitError
 from tests.simulated_sites import cast, files, owner
 from tests.simulated_sites.byzantine import Liar
@@ -193,7 +194,7 @@ class Run:
 
     def _member(self, process: Process, state: str) -> None:
         member, folder = process.member, self.folder(process.member)
-        options = site.Options(
+        options = Options(
             manifest=folder / "manifest.toml",
             keys=folder / "keys",
             state=folder / state,

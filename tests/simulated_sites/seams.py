@@ -27,7 +27,7 @@ import tacit.privacy.ledger
 from tacit.deploy.agreement import declared as declaring
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.identity.keys import Card
-from tacit.deploy.member import divergence, process, session
+from tacit.deploy.member import checking, divergence, paying, process, session
 from tacit.deploy.messages import transport
 from tacit.deploy.operate.watch import Watch
 from tacit.privacy.noise import stream
@@ -168,13 +168,14 @@ def replaced() -> Generator[None, None, None]:
             put(Manifest, name, _once(getattr(Manifest, name)))
         put(Manifest, "run", property(_once(Manifest.run.fget)))
         put(Card, "public_key", public_key)
-        put(process, "read_manifest", lambda path: world().manifest)
-        put(process, "load", lambda folder: world().keys[folder])
-        put(process, "own_records", _records(process.own_records))
-        put(process, "check_trusted", lambda manifest, folder, name: ())
-        for name in ("declared", "check_secure", "releases", "forms", "neighbours", "charges"):
+        put(checking, "read_manifest", lambda path: world().manifest)
+        put(checking, "load", lambda folder: world().keys[folder])
+        put(checking, "own_records", _records(checking.own_records))
+        put(checking, "check_trusted", lambda manifest, folder, name: ())
+        for name in ("declared", "check_secure", "releases", "forms", "neighbours"):
             put(process, name, _kept(getattr(process, name)))
-        for module in (process, session):
+        put(paying, "charges", _kept(paying.charges))
+        for module in (checking, session):
             put(module, "versions", lambda: versions)
         for module in (divergence, session):
             put(module, "answer", answer)

@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import jax
-import numpy as np
 
 from tacit._engine.agent_step import AgentStep, mixing_of
-from tacit._engine.environment import versions
 from tacit._engine.keys import agent_secret, trial_key
 from tacit.arguments import checked
-from tacit.data.schema import Prepared
 from tacit.deploy.agreement.binding import Binding, digest_of
 from tacit.deploy.agreement.declared import (
     Declared,
-    charges,
     check_secure,
     declared,
     own_secret,
     releases,
 )
-from tacit.deploy.agreement.manifest import Manifest, read_manifest
-from tacit.deploy.agreement.own import own_records
-from tacit.deploy.files import check_private, make_folder, why, write_json, write_text
-from tacit.deploy.identity.keys import WARN_DAYS, Keys, load
+from tacit.deploy.files import check_private, make_folder, why, write_text
+from tacit.deploy.identity.keys import Keys
 from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, pair_keys
-from tacit.deploy.identity.pinning import check_trusted
+from tacit.deploy.member.checking import Options, check, check_rehearsal, check_versions
+from tacit.deploy.member.neighbours import neighbours
+from tacit.deploy.member.paying import account_of, remaining
 from tacit.deploy.member.run_spec import Progress, RunSpec, Stopping
 from tacit.deploy.member.schedule import forms
 from tacit.deploy.member.sending import Releaser
 from tacit.deploy.member.session import Session
 from tacit.deploy.member.sum_session import Sums, SumSession
 from tacit.deploy.messages import evidence
-from tacit.deploy.messages.address import host_and_port
 from tacit.deploy.messages.carrier import Carrier, Endpoint
 from tacit.deploy.messages.journal import check_state
 from tacit.deploy.messages.outgoing import Account, Outgoing
@@ -50,101 +43,14 @@ from tacit.deploy.operate.finished import MANIFEST
 from tacit.deploy.operate.report import write_report
 from tacit.deploy.operate.results import Outcome, has_compared, note_compared, write
 from tacit.deploy.operate.watch import Watch, serve_metrics, starting
-from tacit.errors import ConfigError, EnvironmentMismatch, RuntimeFailure
+from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.citation import papers_of
-from tacit.privacy.ledger import Ledger, read
 from tacit.privacy.ledger.extract import spent
 from tacit.problem.boxes import failed
 from tacit.study.costs import OwnCost
 from tacit.study.fitted import fitted, fitted_model
-from tacit.study.networks import build_network
 
 log = logging.getLogger("tacit.site")
-
-
-@dataclass(frozen=True)
-class Options:
-    """Where a member's files are.
-
-    Attributes:
-        manifest: file of the agreed manifest.
-        keys: folder of its keys.
-        state: folder for its persistent state; the same at every start.
-        data: file of its records; `None` for a coordinator.
-        ledger: file of the ledger that its releases are charged to; if `None`, the run's own ledger
-            beside the keys.
-        dataset: name of the records in that ledger.
-        test_seed: seed of simulated noise, for rehearsals; never for real records.
-        metrics: port on this machine for Prometheus; none by default.
-        restore: whether a coordinator's empty `state` is restored from its clients.
-    """
-
-    manifest: Path
-    keys: Path
-    state: Path
-    data: Path | None = None
-    ledger: Path | None = None
-    dataset: str = "records"
-    test_seed: int | None = None
-    metrics: int | None = None
-    restore: bool = False
-
-
-def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | OwnCost | None]:
-    """Check everything that can be checked without sending anything.
-
-    Raises:
-        ConfigError: keys, manifest or records that do not fit each other, or are not agreed on.
-        ProblemError: records beyond the declared numbers.
-    """
-    manifest, keys = read_manifest(options.manifest), load(options.keys)
-    number = manifest.number(keys.card.name)
-    if manifest.members[number].card != keys.card:
-        raise ConfigError(
-            f"{options.manifest} has another card for {keys.card.name!r} than {options.keys}; one "
-            "of the two is out of date"
-        )
-    unknown = set(check_trusted(manifest, options.keys, keys.card.name)) & set(manifest.names)
-    unsigned, altered = manifest.unsigned(), manifest.changed()
-    if altered:
-        raise ConfigError(
-            f"{options.manifest} was changed after {', '.join(map(repr, altered))} signed it: the "
-            "signatures do not fit what it says now. Take the copy that was signed (its run id is "
-            "another), or let everybody look at this one and sign again"
-        )
-    if unsigned:
-        raise ConfigError(
-            f"{options.manifest} is not signed by {', '.join(map(repr, unsigned))}; a run begins "
-            "when everybody has agreed to it. Each signs with: tacit manifest sign"
-        )
-    if manifest.summed and unknown and number < len(manifest.agents):
-        raise ConfigError(
-            f"nobody has compared the cards of {', '.join(map(repr, sorted(unknown)))} on this "
-            "machine, and in a sum the others' noise hides this member: with invented members it "
-            "would stand alone. Compare fingerprints with their owners and pin the cards: tacit "
-            f"keys trust {options.keys} CARD"
-        )
-    left = keys.days_left()
-    if left <= 0:
-        raise ConfigError(
-            f"the certificate in {options.keys} ended {-left:.0f} days ago; renew it with "
-            f"{keys.renewal}. If the card changes, agree on a manifest with the new one"
-        )
-    if left < WARN_DAYS:
-        log.warning(
-            "the certificate in %(keys)s ends in %(days).0f days; renew it before the next run "
-            "with %(renewal)s",
-            {"keys": str(options.keys), "days": left, "renewal": keys.renewal},
-        )
-    coordinates = number == len(manifest.agents)
-    if coordinates != (options.data is None):
-        raise ConfigError(
-            f"{keys.card.name!r} coordinates this run and has no records; use `tacit coordinator`"
-            if coordinates
-            else f"{keys.card.name!r} is an agent of this run; give its records with --data"
-        )
-    prepared = None if options.data is None else own_records(manifest, number, options.data)
-    return manifest, keys, number, prepared
 
 
 @checked(ConfigError)
@@ -171,7 +77,7 @@ def run(
     manifest, keys, number, prepared = check(options)
     tested = options.test_seed is not None
     if tested:
-        _check_rehearsal(manifest)
+        check_rehearsal(manifest)
     try:
         make_folder(options.state)
     except OSError as error:
@@ -189,18 +95,18 @@ def run(
         jax.enable_x64(True),
     ):
         binding.check(digest_of(keys, prepared))
-        _same_versions(options.state)
+        check_versions(options.state)
         run_ = declared(manifest, prepared, number, grid=not tested)
         if not tested:
             check_secure(run_)
         coordinates = prepared is None
         paid = options.ledger or binding.ledger
-        with _account(options, paid, run_, number, coordinates or tested) as account:
+        with account_of(options, paid, run_, number, coordinates or tested) as account:
             if account is not None:
                 account.ledger.check(
                     account.owner,
                     account.dataset,
-                    _remaining(account, run_, number),
+                    remaining(account, run_, number),
                     neighbours=account.neighbours,
                 )
             shared: dict[int, bytes] = {}
@@ -390,70 +296,6 @@ def _report(state: Path, run_: Declared) -> None:
         log.error(
             "the report was not written (%(why)s); write it with: tacit report %(state)s",
             {"why": str(error), "state": str(state)},
-        )
-
-
-def _check_rehearsal(manifest: Manifest) -> None:
-    """Refuse a seed if values may leave this machine."""
-    hosts = {host_and_port(member.address)[0] for member in manifest.members if member.address}
-    if hosts - {"127.0.0.1", "::1", "localhost"}:
-        raise ConfigError(
-            "noise from a seed can be drawn again and taken off, so it protects nobody: "
-            "--test-seed is for rehearsals, where every address is on this machine"
-        )
-
-
-def neighbours(manifest: Manifest, number: int) -> list[int]:
-    """Numbers of the members with which a member communicates, over all rounds."""
-    network = build_network(manifest.source(Path()), manifest.names)
-    agents = network.agents
-    if network.coordinated:
-        return list(range(agents)) if number == agents else [agents]
-    receivers, senders = np.asarray(network.receivers), np.asarray(network.senders)
-    return sorted({*senders[receivers == number].tolist(), *receivers[senders == number].tolist()})
-
-
-def _remaining(account: Account, run_: Declared, number: int) -> list[Any]:
-    """What remains to be charged: everything, if the run has not begun."""
-    begun = account.ledger.latest(account.owner, run_.manifest.run.hex()) is not None
-    return [] if begun else charges(run_, number)
-
-
-@contextmanager
-def _account(
-    options: Options, path: Path, run_: Declared, number: int, nobody: bool
-) -> Generator[Account | None, None, None]:
-    """The account that is charged, open for writing."""
-    if nobody:
-        yield None
-        return
-    owner = run_.manifest.agents[number].name
-    if options.ledger is None and not path.exists():
-        Ledger.create(path).close()
-    with Ledger.open(path) as ledger:
-        mine = run_.guarantee[number]
-        if options.ledger is None and not read(path).balances:
-            # one run's budget, with room for rounding in the last digit
-            ledger.set_budget(
-                owner, options.dataset, epsilon=mine.epsilon * (1 + 1e-9), delta=mine.delta
-            )
-        yield Account(ledger, owner, options.dataset, run_.guarantee[number].neighbours)
-
-
-def _same_versions(state: Path) -> None:
-    """Refuse to resume with other versions, whose stored states may have another meaning."""
-    now = versions()
-    path = state / "versions.json"
-    if not path.exists():
-        write_json(path, now)
-        return
-    before = json.loads(path.read_bytes())
-    changed = [key for key in sorted(now) if before.get(key) != now[key]]
-    if changed:
-        told = ", ".join(f"{key} {before.get(key)} -> {now[key]}" for key in changed)
-        raise EnvironmentMismatch(
-            f"{state} was begun with other versions ({told}), and what it holds is for those. "
-            "Finish the run with the versions that began it"
         )
 
 

@@ -27,7 +27,8 @@ from tacit.deploy.agreement.own import misfits
 from tacit.deploy.agreement.trial import simulated
 from tacit.deploy.identity.certificates import common_name
 from tacit.deploy.identity.keys import WARN_DAYS, Card, Keys, load
-from tacit.deploy.member.process import Options, check, neighbours
+from tacit.deploy.member.checking import Options, check
+from tacit.deploy.member.neighbours import neighbours
 from tacit.deploy.messages.address import host_and_port
 from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.handshake import Question, read_hello

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tacit.deploy.member.process import neighbours
+from tacit.deploy.member.neighbours import neighbours
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.members import strangers

@@ -12,7 +12,7 @@ from tacit.deploy.agreement.declared import declared
 from tacit.deploy.agreement.manifest import Manifest, agreed
 from tacit.deploy.agreement.own import features, misfits, own_records
 from tacit.deploy.identity import keys
-from tacit.deploy.member.process import Options
+from tacit.deploy.member.checking import Options
 from tacit.deploy.operate.doctor import examine
 from tacit.errors import ConfigError, ProblemError
 from tacit.study.read import parse_study

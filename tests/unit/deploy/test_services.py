@@ -24,7 +24,8 @@ from tacit.deploy.agreement.manifest import Manifest, agreed, read_manifest
 from tacit.deploy.identity import keys
 from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, offer
 from tacit.deploy.identity.pinning import trust
-from tacit.deploy.member.process import Options, run
+from tacit.deploy.member.checking import Options
+from tacit.deploy.member.process import run
 from tacit.deploy.operate.rehearse import prepare, results
 from tacit.errors import ConfigError
 from tacit.study.read import parse_study

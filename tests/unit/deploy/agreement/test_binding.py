@@ -15,7 +15,8 @@ from tacit.data.schema import Prepared
 from tacit.deploy.agreement.binding import Binding, digest_of, folder_of
 from tacit.deploy.agreement.manifest import read_manifest
 from tacit.deploy.identity import keys
-from tacit.deploy.member.process import Options, run
+from tacit.deploy.member.checking import Options
+from tacit.deploy.member.process import run
 from tacit.deploy.messages.journal import Journal
 from tacit.deploy.messages.outgoing import Made, Outgoing
 from tacit.errors import ConfigError, RuntimeFailure, SiteBusy
@@ -309,7 +310,7 @@ def test_an_agent_with_another_state_is_refused_before_anything(
     run(replace(options, state=tmp_path / "tried"), only_check=True)
     identity = read_manifest(options.manifest).run
     with Binding(keys.load(options.keys), identity, folder(tmp_path, "state")) as binding:
-        from tacit.deploy.member.process import check
+        from tacit.deploy.member.checking import check
 
         binding.bind(digest_of(keys.load(options.keys), check(options)[3]))
         with pytest.raises(RuntimeFailure, match="already"):

@@ -19,7 +19,8 @@ from tacit.deploy.agreement.binding import folder_of
 from tacit.deploy.agreement.manifest import agreed, parse_manifest, read_manifest
 from tacit.deploy.identity import keys
 from tacit.deploy.identity.pinning import check_trusted, trust
-from tacit.deploy.member.process import Options, check, run
+from tacit.deploy.member.checking import Options, check
+from tacit.deploy.member.process import run
 from tacit.errors import ConfigError, EnvironmentMismatch, PrivacyError, ProblemError
 from tacit.study.read import parse_study
 from tests.sites import STUDY, a_manifest, member, records

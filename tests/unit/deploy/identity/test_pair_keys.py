@@ -10,7 +10,7 @@ from tacit.deploy.agreement.manifest import parse_manifest
 from tacit.deploy.identity import keys
 from tacit.deploy.identity.pair_keys import forget, kept, offer, offered, pair_keys
 from tacit.deploy.identity.pinning import trust
-from tacit.deploy.member.process import Options, check
+from tacit.deploy.member.checking import Options, check
 from tacit.errors import ConfigError
 from tests.sites import STUDY, a_manifest, member, records
 

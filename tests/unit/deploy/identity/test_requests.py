@@ -16,7 +16,7 @@ from tacit.deploy.identity import certificates, keys
 from tacit.deploy.identity.pinning import check_trusted, trust, trust_authority
 from tacit.deploy.identity.requests import accept, approve, ask, read_request
 from tacit.deploy.identity.vouch import authority_fingerprint, vouched
-from tacit.deploy.member.process import Options, check
+from tacit.deploy.member.checking import Options, check
 from tacit.errors import ConfigError
 from tacit.study.read import parse_study
 from tests.sites import STUDY, member, records

@@ -17,7 +17,7 @@ import tacit
 from tacit._engine.environment import versions
 from tacit.deploy.agreement.manifest import Manifest, agreed
 from tacit.deploy.identity import certificates, keys
-from tacit.deploy.member.process import Options
+from tacit.deploy.member.checking import Options
 from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.handshake import Question, read_hello, write_hello
 from tacit.deploy.messages.transport import Transport

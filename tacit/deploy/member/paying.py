@@ -1,0 +1,40 @@
+"""The account that a member's releases are charged to."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tacit.deploy.agreement.declared import Declared, charges
+from tacit.deploy.member.checking import Options
+from tacit.deploy.messages.outgoing import Account
+from tacit.privacy.ledger import Ledger, read
+
+
+@contextmanager
+def account_of(
+    options: Options, path: Path, run_: Declared, number: int, nobody: bool
+) -> Generator[Account | None, None, None]:
+    """The account that is charged, open for writing."""
+    if nobody:
+        yield None
+        return
+    owner = run_.manifest.agents[number].name
+    if options.ledger is None and not path.exists():
+        Ledger.create(path).close()
+    with Ledger.open(path) as ledger:
+        mine = run_.guarantee[number]
+        if options.ledger is None and not read(path).balances:
+            # one run's budget, with room for rounding in the last digit
+            ledger.set_budget(
+                owner, options.dataset, epsilon=mine.epsilon * (1 + 1e-9), delta=mine.delta
+            )
+        yield Account(ledger, owner, options.dataset, run_.guarantee[number].neighbours)
+
+
+def remaining(account: Account, run_: Declared, number: int) -> list[Any]:
+    """What remains to be charged: everything, if the run has not begun."""
+    begun = account.ledger.latest(account.owner, run_.manifest.run.hex()) is not None
+    return [] if begun else charges(run_, number)
