@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tacit import checks
 from tacit.data.feature import FEATURES, Feature
 from tacit.data.schema import Schema
-from tacit.errors import ProblemError, RuntimeFailure, TacitError
+from tacit.errors import ConfigError, ProblemError, RuntimeFailure, TacitError
 
 
 class SavedFit(BaseModel):
@@ -75,8 +75,13 @@ def write_saved(path: str | Path, text: str) -> None:
         text: its contents, JSON.
 
     Raises:
+        ConfigError: what is no path.
         RuntimeFailure: a file that cannot be written.
     """
+    if not isinstance(path, str | Path):
+        raise ConfigError(
+            f"path={checks.shown(path)} must be the name of a file, such as 'fit.json'"
+        )
     try:
         Path(path).write_text(text + "\n", encoding="utf-8")
     except OSError as error:

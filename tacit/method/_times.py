@@ -11,6 +11,9 @@ from tacit.data.cells import MISSING, Column
 from tacit.data.factors import bounds_of
 from tacit.errors import ConfigError
 
+_MOST = 10_000
+"""Largest number of equal pieces of time: a decade in days is less than half of it."""
+
 
 def check_time(time: Any) -> None:
     """Refuse what is no column of times from 0 on."""
@@ -38,6 +41,12 @@ def check_event(event: Any) -> None:
             f"event={event.name!r} {given}; declare a yes or no, or two levels of which the "
             "second is the event"
         )
+
+
+def check_number(name: str, number: int) -> None:
+    """Refuse more pieces of time than any records say something of, and than memory holds."""
+    if number > _MOST:
+        raise ConfigError(f"{name}={number:,} must be at most {_MOST:,}")
 
 
 def edges_of(time: Column, intervals: int) -> tuple[float, ...]:

@@ -27,7 +27,7 @@ from tacit.method._glm_arguments import check_budget
 from tacit.method._newton import Fit, NewtonSums
 from tacit.method._one_sum import check_columns, together
 from tacit.method._records import check_records
-from tacit.method._times import check_event, check_time, edges_of
+from tacit.method._times import check_event, check_number, check_time, edges_of
 from tacit.method.answer import Refused
 from tacit.method.cox_answer import HazardRatios
 from tacit.network.base import AbstractNetwork
@@ -107,6 +107,7 @@ class PrivateCox(NewtonSums):
         self.check_budget()
         check_time(self.time)
         check_event(self.event)
+        check_number("pieces", self.pieces)
         check_columns(self.columns, "regress on")
         check_strata(self.strata)
         names = [column.name for column in self.columns]

@@ -18,7 +18,7 @@ from tacit.method._one_sum import OneSum
 from tacit.method._survival_curve import SEEN, Cells, curve, median, restricted_mean
 from tacit.method._survival_rows import Lifetimes
 from tacit.method._survival_test import log_rank
-from tacit.method._times import check_event, check_time, edges_of, ends_of
+from tacit.method._times import check_event, check_number, check_time, edges_of, ends_of
 from tacit.method.answer import Refused
 from tacit.method.survival_answer import Group, SurvivalCurves
 from tacit.privacy.budget import Privacy
@@ -85,6 +85,7 @@ class PrivateSurvival(OneSum):
     def __check_init__(self) -> None:
         check_time(self.time)
         check_event(self.event)
+        check_number("intervals", self.intervals)
         if self.by is not None:
             remedy = "give a column of the records, such as task.column('arm')"
             checks.instance("by", self.by, Column, remedy, ConfigError)

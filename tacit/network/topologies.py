@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 ATTEMPTS = 100
 """Number of draws of a random graph that are tried until one is connected."""
 
+_MOST = 10_000_000
+"""Most agents of a graph."""
+
 
 @checked(NetworkError)
 def ring(agents: int, weights: object = None) -> Graph:
@@ -324,7 +327,10 @@ TOPOLOGIES: Mapping[str, Topology] = MappingProxyType(
 
 def _at_least(least: int, **argument: Any) -> int:
     ((name, value),) = argument.items()
-    return checks.whole(name, value, least, NetworkError)
+    number = checks.whole(name, value, least, NetworkError)
+    if name == "agents" and number > _MOST:
+        raise NetworkError(f"agents={number:,} must be at most {_MOST:,}: more fit in no memory")
+    return number
 
 
 def _from_pairs(

@@ -375,6 +375,8 @@ def entries_of(columns: Mapping[str, Column], intercept: bool) -> tuple[str, ...
 
 def _table(table: Any, width: int, owner: str) -> np.ndarray:
     try:
+        if np.iscomplexobj(table):
+            raise TypeError
         values = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError):
         raise ProblemError(
@@ -390,5 +392,11 @@ def _table(table: Any, width: int, owner: str) -> np.ndarray:
         raise ProblemError(
             f"the table of {owner} has the shape {values.shape}; the schema makes {width} entries "
             "of a record"
+        )
+    if np.isinf(values).any():  # not a number is a missing value
+        row = int(np.argwhere(np.isinf(values))[0][0])
+        raise ProblemError(
+            f"the table of {owner} has an infinite value in row {row}; make it with data.prepare, "
+            "which says what to do"
         )
     return values

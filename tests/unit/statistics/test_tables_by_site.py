@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import tacit
-from tacit import data
-from tacit.errors import ConfigError, PrivacyError, ProblemError
+from tacit import data, network, problem
+from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
+from tacit.method._saved import write_saved
 
 DECLARED: dict[str, data.Feature] = {
     "years": data.Numeric(0, 10),
@@ -59,3 +61,29 @@ def test_a_column_of_lists_is_named() -> None:
     table = RECORDS.assign(age=[[1, 2]] * len(RECORDS), site=["a", "b"] * 9)
     with pytest.raises(ProblemError, match="'age' holds a list in row 0, and a cell has one value"):
         tacit.table1(table, ["age"], **KNOWN)
+
+
+def test_numbers_that_no_memory_holds_are_refused() -> None:
+    table = RECORDS.assign(site=["a", "b"] * 9)
+    given: Any = {"columns": DECLARED, "epsilon": None}
+    with pytest.raises(ConfigError, match="pieces=1,000,000 must be at most 10,000"):
+        tacit.cox(table, "years", "died", ["age"], pieces=10**6, **given)
+    with pytest.raises(ConfigError, match="intervals=1,000,000 must be at most 10,000"):
+        tacit.survival(table, "years", "died", intervals=10**6, **given)
+    with pytest.raises(NetworkError, match="agents=1,000,000,000,000 must be at most 10,000,000"):
+        network.ring(10**12)
+
+
+@pytest.mark.parametrize(
+    ("value", "what"), [(np.inf, "an infinite value in row 0"), (1j, "not a table of numbers")]
+)
+def test_tables_of_records_hold_finite_numbers(value: complex, what: str) -> None:
+    declared = data.Schema({"age": data.Numeric(0, 1)}, None, intercept=False)
+    with pytest.raises(ProblemError, match=f"agent 0 .*{what}"):
+        problem.record_tables([np.full((2, 1), value), np.ones((2, 1))], declared)
+
+
+def test_what_is_no_path_is_refused() -> None:
+    wrong: Any = 3
+    with pytest.raises(ConfigError, match="path=3 must be the name of a file"):
+        write_saved(wrong, "{}")

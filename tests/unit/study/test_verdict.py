@@ -202,6 +202,19 @@ def test_of_times_only_those_below_the_first_are_amiss() -> None:
     assert replace(altered, raised={}).amiss("years") == {"age": 2}
 
 
+@pytest.mark.parametrize(("late", "told"), [(9, False), (10, True)])
+def test_times_that_nearly_all_lie_beyond_the_last_one_are_told(
+    outcome: Outcome, monkeypatch: pytest.MonkeyPatch, late: int, told: bool
+) -> None:
+    monkeypatch.setattr("tacit.study.hindrances.time_of", lambda method: "years")
+    altered = Altered(10, 0, {"years": late})
+    said = " ".join(
+        hindrances(replace(outcome, assembled=replace(outcome.assembled, altered=altered)))
+    )
+    assert ("10 of 10 records are followed beyond the upper bound of years" in said) is told
+    assert "were moved to them" not in said
+
+
 def test_nothing_is_said_of_a_run_that_went_well(outcome: Outcome) -> None:
     assembled = replace(outcome.assembled, altered=None)
     calm = replace(
