@@ -35,9 +35,10 @@ def check_roles(roles: Sequence[Role], site: str | None) -> None:
         ProblemError: such a column.
 
     Example:
-        >>> check_roles([("the time", "years"), ("the event", "years")], "clinic")
+        >>> check_roles([("a covariate", "age"), ("a covariate", "age")], "clinic")
         Traceback (most recent call last):
-        tacit.errors.ProblemError: column 'years' cannot be both the time and the event; ...
+            ...
+        tacit.errors.ProblemError: column 'age' stands twice as a covariate; name each once
     """
     known: dict[str, str] = {}
     for role, name in roles:

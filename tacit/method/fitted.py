@@ -244,10 +244,10 @@ def load_regression(path: str | Path) -> FittedRegression:
 
     Example:
         >>> from tacit.method import load_regression
-        >>> load_regression("missing.json")
+        >>> load_regression("fit")
         Traceback (most recent call last):
             ...
-        tacit.errors.ProblemError: missing.json: cannot be read (No such file or directory)
+        tacit.errors.ProblemError: fit: cannot be read (No such file or directory); check the path
     """
     text = saved_text(path, FORMAT)
     with reading(path, "a regression", "regression.json"):

@@ -208,10 +208,10 @@ def load_model(path: str | Path) -> FittedModel:
 
     Example:
         >>> from tacit.method import load_model
-        >>> load_model("missing.json")
+        >>> load_model("model")
         Traceback (most recent call last):
             ...
-        tacit.errors.ProblemError: missing.json: cannot be read (No such file or directory)
+        tacit.errors.ProblemError: model: cannot be read (No such file or directory); check the path
     """
     text = saved_text(path, FORMAT)
     with reading(path, "a model", "model.json"):

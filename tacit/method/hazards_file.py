@@ -66,10 +66,10 @@ def load_hazards(path: str | Path) -> FittedHazards:
 
     Example:
         >>> from tacit.method import load_hazards
-        >>> load_hazards("missing.json")
+        >>> load_hazards("fit")
         Traceback (most recent call last):
             ...
-        tacit.errors.ProblemError: missing.json: cannot be read (No such file or directory)
+        tacit.errors.ProblemError: fit: cannot be read (No such file or directory); check the path
     """
     text = saved_text(path, FORMAT)
     with reading(path, "a Cox regression", "regression.json"):
