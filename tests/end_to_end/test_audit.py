@@ -69,8 +69,8 @@ def test_a_refuted_claim_has_an_exit_code_of_its_own(
     [
         (None, ["--owner", "sout"], "4 owners; did you mean 'south'?"),
         (None, ["--owner", "xyz"], "they are east, north"),
-        (None, ["--trials", "3"], "trials=3 must be at least 20"),
-        (None, ["--rounds", "0"], "rounds=0"),
+        (None, ["--trials", "3"], "--trials 3 must be at least 20"),
+        (None, ["--rounds", "0"], "--rounds 0 must"),
         ("dgd", [], "claims no privacy for east"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +67,6 @@ def test_offsets_and_weights_are_the_same_typed_written_and_called(
         seed=0,
     ).to_frame()
     np.testing.assert_array_equal(found["coefficient"], table["coefficient"])
-
-
-@pytest.mark.parametrize("command", ["sweep"])
-def test_there_is_nothing_to_sweep(tmp_path: Path, command: str) -> None:
-    done = CliRunner().invoke(app, [command, str(written(tmp_path))])
-    assert done.exit_code == 2, done.output
-    assert "glm has no step" in re.sub(r"\s+", " ", done.stderr)
 
 
 @pytest.mark.long
