@@ -86,6 +86,10 @@ class Schema:
             raise ProblemError(f"decimal={self.decimal!r} must be '.' or ','")
 
 
+_NEARLY_ALL = 0.95
+"""Share of the records from which times beyond the last one are told: some are in most studies."""
+
+
 @dataclass(frozen=True)
 class Altered:
     """What preparation changed in the records. Private: for their owner's eyes only.
@@ -114,13 +118,14 @@ class Altered:
             found[time] = self.raised[time]
         return found
 
-    def beyond(self, time: str) -> int:
-        """Number of records that are followed beyond the last time.
+    def late(self, time: str | None) -> int:
+        """Number of records that are followed beyond the last time, if nearly all are; else 0.
 
         Args:
-            time: column of times to an event.
+            time: as for `amiss`.
         """
-        return self.moved.get(time, 0) - self.raised.get(time, 0)
+        late = 0 if time is None else self.moved.get(time, 0) - self.raised.get(time, 0)
+        return late if late >= _NEARLY_ALL * self.records else 0
 
     def outside(self, time: str | None) -> list[str]:
         """Columns of which every value was moved, so that nothing of them is left.

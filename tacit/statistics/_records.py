@@ -32,10 +32,6 @@ ONE_COLLUDER = Masks()
 _MANY = 0.05
 """Share of the records from which values beyond the bounds are told."""
 
-_NEARLY_ALL = 0.95
-"""Share of the records from which times beyond the last one are told: some are in most studies."""
-
-
 _PRIVATE = "This is computed from the private records: keep it to yourself"
 
 
@@ -131,11 +127,11 @@ def warn_of_moved(prepared: Prepared, time: str | None, stacklevel: int) -> None
             f"by what is known without the records. {_PRIVATE}",
             stacklevel=stacklevel + 1,
         )
-    late = 0.0 if time is None else altered.beyond(time) / altered.records
-    if late >= _NEARLY_ALL:
+    late = altered.late(time)
+    if late:
         warnings.warn(
-            f"{late:.0%} of the {altered.records:,} records are followed beyond the upper bound of "
-            f"{time}, and count up to it without an event. If that is not meant, declare a later "
+            f"{late / altered.records:.0%} of the {altered.records:,} records are followed beyond "
+            f"the upper bound of {time}, and count up to it without an event. If that is not meant, declare a later "
             f"bound by what is known without the records. {_PRIVATE}",
             stacklevel=stacklevel + 1,
         )

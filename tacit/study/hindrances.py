@@ -18,9 +18,6 @@ FOLLOWED = (
 )
 """Said after the others, where something is guaranteed."""
 
-_NEARLY_ALL = 0.95
-"""Share of the records from which times beyond the last one are told: some are in most studies."""
-
 
 def hindrances(outcome: Outcome) -> list[str]:
     """Sentences about clip, bounds, missing values and step, and what it costs to follow them.
@@ -45,8 +42,8 @@ def _altered(outcome: Outcome) -> list[str]:
             f"{altered.dropped:,} of {altered.records + altered.dropped:,} records lack a value "
             "and were dropped: fill it in, or choose another rule (missing = ...)."
         )
-    late = 0 if ends is None else altered.beyond(ends)
-    if late >= _NEARLY_ALL * altered.records:
+    late = altered.late(ends)
+    if late:
         found.append(
             f"{late:,} of {altered.records:,} records are followed beyond the upper bound of "
             f"{ends}, and count up to it without an event: declare a later one, by what is known "
