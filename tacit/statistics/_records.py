@@ -131,8 +131,8 @@ def warn_of_moved(prepared: Prepared, time: str | None, stacklevel: int) -> None
     if late:
         warnings.warn(
             f"{late / altered.records:.0%} of the {altered.records:,} records are followed beyond "
-            f"the upper bound of {time}, and count up to it without an event. If that is not meant, declare a later "
-            f"bound by what is known without the records. {_PRIVATE}",
+            f"the upper bound of {time}, and count up to it without an event. If that is not "
+            f"meant, declare a later bound by what is known without the records. {_PRIVATE}",
             stacklevel=stacklevel + 1,
         )
 
