@@ -67,8 +67,8 @@ class Cluster:
         absent = [name for name, path in files.items() if path is None]
         if scheme == "tls" and absent:
             raise ConfigError(
-                f"cluster={self.address!r} needs certificates; give {', '.join(absent)} too "
-                "(--tls-ca, --tls-cert, --tls-key)"
+                f"cluster={self.address!r} needs certificates; give "
+                f"{', '.join(f'{name}=' for name in absent)} too"
             )
         if scheme == "tcp" and len(absent) < len(files):
             raise ConfigError(

@@ -78,10 +78,10 @@ class Setting:
     methods: tuple[type[AbstractMethod], ...] = ()
 
     def __post_init__(self) -> None:
-        if np.ndim(self.records) and np.size(self.records) != self.agents:
+        if np.ndim(self.records) and (count := np.size(self.records)) != self.agents:
             raise ConfigError(
-                f"records has {np.size(self.records)} numbers for {self.agents} sites; give one "
-                "number for all, or one per site"
+                f"records={np.asarray(self.records).tolist()} has {count} numbers for "
+                f"{self.agents} sites; give one number for all, or one per site"
             )
         if np.min(self.records) < 1:
             raise ConfigError(f"records={self.records!r} must be at least 1")

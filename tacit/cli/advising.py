@@ -10,7 +10,7 @@ from tacit.advise.advice import percent, verdict
 from tacit.advise.document import MADE_UP
 from tacit.advise.setting import PREVALENCE
 from tacit.cli.console import emit, guarded, progress, say, table
-from tacit.cli.dimensions import Options, blamed, from_options, from_study
+from tacit.cli.dimensions import Options, from_options, from_study
 from tacit.privacy.digits import short
 from tacit.problem.losses import Poisson
 from tacit.study.model import RegressionStudy
@@ -19,12 +19,7 @@ from tacit.study.read import Source, read_study
 
 def show_advice(study: Path | None, options: Options, *, json: bool) -> int:
     """Advise on a study file, or on dimensions; see `tacit advise --help`."""
-
-    def command() -> int:
-        with blamed(options):
-            return _show(study, options, json=json)
-
-    return guarded(command, as_json=json)
+    return guarded(lambda: _show(study, options, json=json), as_json=json)
 
 
 def _show(study: Path | None, options: Options, *, json: bool) -> int:

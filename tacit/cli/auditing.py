@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from tacit.cli.console import REFUTED, emit, guarded, printing, progress, say, table
@@ -30,7 +29,6 @@ def audit_study(
     """Audit a study; see `tacit audit --help`."""
 
     def command() -> int:
-        from tacit.cli.dimensions import blamed
         from tacit.study import assemble, audit
         from tacit.study._output import audit as files
         from tacit.study.read import read_study
@@ -39,8 +37,7 @@ def audit_study(
         source = read_study(path)
         files.prepare(folder, force=force)
         assembled = assemble(source)
-        given = SimpleNamespace(trials=trials, rounds=rounds, seed=seed)
-        with progress("runs on either data set", quiet=json) as told, blamed(given):
+        with progress("runs on either data set", quiet=json) as told:
             found = audit(assembled, owner, trials=trials, rounds=rounds, seed=seed, progress=told)
         document = files.write(assembled, found, folder)
         with printing(f"the results are in {folder}"):

@@ -43,12 +43,20 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
         return INTERRUPTED
     except TacitError as error:
         code = FAILED if isinstance(error, OracleError | RuntimeFailure) else WRONG
-        return _failed(str(error), code, as_json=as_json)
+        return _failed(_said(error), code, as_json=as_json)
     except OSError as error:
         if error.filename is None:
             raise
         told = f"{error.filename}: {error.strerror}; check the path, its permissions and the disk"
         return _failed(told, FAILED, as_json=as_json)
+
+
+def _said(error: TacitError) -> str:
+    """The message of an error, in words of the command's options."""
+    from tacit.cli.wording import running  # imports what no help page needs
+
+    command = running()
+    return str(error) if command is None else command.said(error)
 
 
 def refused(message: str, *, as_json: bool) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tacit.cli.console import guarded
 from tacit.cli.of_a_table import Given
 from tacit.cli.running import run_source
-from tacit.cli.written import by_column, check_given, declarations, run_written, worded
+from tacit.cli.written import by_column, check_given, declarations, run_written
 from tacit.data.roles import Role, check_roles, cox_roles, survival_roles
 from tacit.errors import ConfigError
 from tacit.method.table_one import PrivateTableOne
@@ -167,7 +167,7 @@ def _describe(
         site = column_of_sites(data, given.site)
         return run_written(found, asked.method, given, site=site, independent=asked.independent)
 
-    return guarded(lambda: worded(command), as_json=given.json)
+    return guarded(command, as_json=given.json)
 
 
 def _given(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

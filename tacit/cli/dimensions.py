@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tacit.advise.setting import Setting
-from tacit.errors import ConfigError, TacitError
+from tacit.cli.choosing import one_of
+from tacit.errors import ConfigError
 from tacit.network.star import Coordinator
 from tacit.network.topologies import TOPOLOGIES
 from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
 from tacit.problem.losses import LOSSES, Softmax
 from tacit.study.dimensions import Asked, setting
-from tacit.study.read import Located
 from tacit.types import Oracle
 
 if TYPE_CHECKING:
@@ -63,7 +60,7 @@ class Options:
     def assumed(self) -> dict[str, Any]:
         """What the options say about the made-up records and the oracle."""
         known = (Oracle.VALUE.value, Oracle.GRADIENT.value)
-        oracle = Oracle(_one_of("--oracle", self.oracle or Oracle.GRADIENT.value, known))
+        oracle = Oracle(one_of("--oracle", self.oracle or Oracle.GRADIENT.value, known))
         return {"prevalence": self.prevalence, "gain": self.gain, "oracle": oracle}
 
     @property
@@ -78,26 +75,6 @@ class Options:
             row_norm=self.row_norm,
             **self.assumed,
         )
-
-
-@contextmanager
-def blamed(options: object) -> Generator[None]:
-    """Point an error about a value that an option gave at the option, not at a line of the study.
-
-    Args:
-        options: has each option as an attribute; `None` for those that were not given.
-
-    Raises:
-        ConfigError: such an error. All others pass unchanged.
-    """
-    try:
-        yield
-    except TacitError as error:
-        inner = str(error.__cause__ if isinstance(error, Located) else error)
-        named = re.match(r"(\w+)(?:=| (?=has ))", inner)
-        if named is None or getattr(options, named[1], None) is None:
-            raise
-        raise ConfigError(f"--{named[1].replace('_', '-')} {inner[named.end() :]}") from error
 
 
 def from_study(source: Source, options: Options) -> Setting:
@@ -129,9 +106,9 @@ def from_options(options: Options) -> Setting:
     """
     counts, parameters, agents, epsilon = numbers_of(options)
     simple = [name for name, each in TOPOLOGIES.items() if set(each.required) == {"agents"}]
-    graph = _one_of("--graph", options.graph or "ring", ("coordinator", *sorted(simple)))
+    graph = one_of("--graph", options.graph or "ring", ("coordinator", *sorted(simple)))
     classes = options.classes
-    loss = _one_of("--loss", options.loss or "squared", tuple(LOSSES))
+    loss = one_of("--loss", options.loss or "squared", tuple(LOSSES))
     if (loss == "softmax") != (classes is not None):
         raise ConfigError("--classes and --loss softmax need each other: give both or neither")
     delta = DELTA if options.delta is None else options.delta
@@ -164,9 +141,3 @@ def numbers_of(options: Options) -> tuple[int | list[int], int, int, float]:
     if options.agents < 2:
         raise ConfigError(f"--agents {options.agents} must be at least 2")
     return options.counts, options.parameters, options.agents, options.epsilon
-
-
-def _one_of(option: str, value: str, known: Collection[str]) -> str:
-    if value not in known:
-        raise ConfigError(f"{option} {value!r} is unknown; choose one of {', '.join(known)}")
-    return value

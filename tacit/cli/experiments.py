@@ -199,15 +199,13 @@ def sweep(
             help="Address of a Dask scheduler to run on: tls://host:port or tcp://host:port.",
         ),
     ] = None,
-    tls_ca: Annotated[
+    ca: Annotated[
         Path | None, typer.Option("--tls-ca", help="Certificate of the cluster's authority (PEM).")
     ] = None,
-    tls_cert: Annotated[
+    certificate: Annotated[
         Path | None, typer.Option("--tls-cert", help="Your certificate (PEM).")
     ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option("--tls-key", help="Your private key (PEM).")
-    ] = None,
+    key: Annotated[Path | None, typer.Option("--tls-key", help="Your private key (PEM).")] = None,
     chunk: Annotated[
         int | None,
         typer.Option(
@@ -249,9 +247,9 @@ def sweep(
         facet=facet,
         workers=workers,
         cluster=cluster,
-        ca=tls_ca,
-        certificate=tls_cert,
-        key=tls_key,
+        ca=ca,
+        certificate=certificate,
+        key=key,
         chunk=chunk,
         output=output,
         force=force,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.cli.console import guarded
 from tacit.cli.of_a_table import Given
-from tacit.cli.written import check_given, declarations, run_written, worded
+from tacit.cli.written import check_given, declarations, run_written
 from tacit.study.declaring import column_of_sites
 from tacit.study.fitting import fit_study
 
@@ -44,4 +44,4 @@ def fit_table(
         site = column_of_sites(data, given.site)
         return run_written(found, "fit", given, site=site, independent="intervals")
 
-    return guarded(lambda: worded(command), as_json=given.json)
+    return guarded(command, as_json=given.json)

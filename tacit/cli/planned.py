@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from tacit import checks
 from tacit.cli.accounting import FORMAT, show_curve, show_deltas
+from tacit.cli.choosing import one_of
 from tacit.cli.console import emit, guarded, say
-from tacit.errors import ConfigError
 from tacit.privacy.digits import rounded_up, short
 from tacit.privacy.plan import NoisePlan, at_other_deltas, plan_noise
 
@@ -135,16 +133,3 @@ def _scale(plan: NoisePlan, released: Released) -> str:
         f"{verb} one record changes an answer by at most {rounded_up(plan.sensitivity)}, so the "
         f"noise has {scale} {rounded_up(plan.noise_scale)} in every coordinate."
     )
-
-
-def one_of(option: str, value: str, known: Collection[str]) -> str:
-    """`value`, if it is known.
-
-    Raises:
-        ConfigError: it is not; the message names the option and what is close.
-    """
-    if value in known:
-        return value
-    close = checks.close(value, known)
-    hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(known)}"
-    raise ConfigError(f"{option}={value!r} is unknown; {hint}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.cli.accounting import FORMAT, as_toml
+from tacit.cli.choosing import one_of
 from tacit.cli.console import emit, guarded, say, table
-from tacit.cli.planned import one_of
 from tacit.network import TOPOLOGIES, Graph, adjacency_matrix, weight_matrix
 from tacit.privacy.digits import rounded_up, short
 from tacit.privacy.plan_shared import GossipPlan, MasksPlan, plan_gossip, plan_masks

@@ -118,19 +118,29 @@ def _where(asked: Asked) -> int | Cluster:
 
 def _grid(asked: Asked) -> Grid:
     from tacit.sweep.grid import Grid
-    from tacit.sweep.written import parse_setting, parse_value, read_grid, split
+    from tacit.sweep.written import parse_setting, parse_value, read_grid
 
     base = Grid() if asked.grid is None else read_grid(asked.grid)
     settings: dict[str, tuple[Any, ...]] = {}
-    epsilon = tuple(parse_value(each) for text in asked.epsilon for each in split(text))
+    epsilon = tuple(map(parse_value, _parts("--epsilon", asked.epsilon)))
     if epsilon:
         settings["privacy.epsilon"] = epsilon
     for text in asked.settings:
         key, values = parse_setting(text)
         settings[key] = (*settings.get(key, ()), *values)
-    methods = tuple(name for text in asked.methods for name in split(text))
+    methods = tuple(_parts("--method", asked.methods))
     seeds = base.seeds if asked.seeds is None else asked.seeds
     return Grid(seeds, methods or base.methods, {**base.settings, **settings}, base.cases)
+
+
+def _parts(option: str, given: Sequence[str]) -> list[str]:
+    """The values of an option that takes several with commas between."""
+    from tacit.sweep.written import split
+
+    for text in given:
+        if "" in split(text):
+            raise ConfigError(f"{option} {text!r} has an empty value; take out a comma, or fill it")
+    return [each for text in given for each in split(text)]
 
 
 def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: bool) -> None:

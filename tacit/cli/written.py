@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -17,32 +16,10 @@ from tacit.cli.of_a_table import Given
 from tacit.cli.pairs import pairs
 from tacit.cli.running import free, run_source
 from tacit.cli.writing import check_free, check_study, write_text
-from tacit.data.columns import Undeclared
-from tacit.errors import ConfigError, ProblemError
+from tacit.errors import ConfigError
 from tacit.study._output import Destination
 from tacit.study.fitting import Fit
 from tacit.study.read import parse_study
-
-_OPTIONS = {
-    "privacy.epsilon": "--epsilon",
-    "privacy.delta": "--delta",
-    "privacy.records_per_person": "--records-per-person",
-    "privacy.sites_per_person": "--sites-per-person",
-    "model.family": "--family",
-    "model.weights": "--weights",
-    "method.sums": "--sums",
-    "method.by": "--by",
-    "method.bins": "--bins",
-    "method.intervals": "--intervals",
-    "method.until": "--until",
-    "method.pieces": "--pieces",
-    "method.limit": "--limit",
-    "problem.size": "--size",
-    "partition.column": "--site",
-    "run.seed": "--seed",
-    "run.output": "--output",
-}
-"""The options that keys of such a study come from."""
 
 _EXAMPLES = {
     "bounds": "age=18:90",
@@ -51,52 +28,6 @@ _EXAMPLES = {
     "share": "age=2",
     "reference": "age=50",
 }
-
-
-def worded(command: Callable[[], int]) -> int:
-    """Run a command, with errors about the study that it wrote in words of its options."""
-    try:
-        return command()
-    except (ConfigError, ProblemError) as error:
-        message, undeclared = str(error), _undeclared(error)
-        if undeclared is not None:
-            message = message.replace(str(undeclared), _declaring(undeclared))
-        raise type(error)(of_options(message)) from error
-
-
-def of_options(message: str) -> str:
-    """An error about such a study, which its user does not see, about options instead."""
-
-    def named(found: re.Match[str]) -> str:
-        section, key, given = found.groups(default="")
-        option = _OPTIONS.get(f"{section}.{key or given}")
-        kept = f"{key}: " if section == "method" and key else ""
-        kept = f"{given}=" if given else kept
-        return f"{option} " if option else kept
-
-    where = r"(?m)^the study of this \w+(?::\d+)?: (?:\[([\w.]+)\] )?(?:(\w+): )?(?:(\w+)=)?"
-    accepted = "large_delta = true in [privacy] (Privacy(large_delta=True))"
-    message = re.sub(where, named, message).replace(accepted, "--large-delta")
-    message = message.replace("(missing_values)", "(--missing-values)")
-    return message.replace("local noise (no masks)", "local noise (--local)")
-
-
-def _undeclared(error: BaseException | None) -> Undeclared | None:
-    """The value that is not declared, if an error is about one."""
-    while error is not None and not isinstance(error, Undeclared):
-        error = error.__cause__
-    return error
-
-
-def _declaring(undeclared: Undeclared) -> str:
-    """What is said of a value that is not declared, with options as remedies."""
-    option = shlex.quote(f"{undeclared.column}={undeclared.recoding}")
-    return str(
-        undeclared.with_remedies(
-            "correct it, declare the value (--levels), or rewrite it "
-            f'(--map {option}, where "" is missing)'
-        )
-    )
 
 
 def check_given(data: Path, given: Given) -> None:

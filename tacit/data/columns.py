@@ -208,7 +208,7 @@ def _other_mark(value: Any, decimal: str) -> str:
     if decimal == "," and "." in value:
         return "with decimal=',' a number has no point: leave out marks of thousands; "
     if decimal == "." and not np.isnan(_number(value, False, ",")):
-        return "if the comma marks its decimals, set decimal=',' (`tacit init`: --decimal); "
+        return "if the comma marks its decimals, set decimal=','; "
     return ""
 
 

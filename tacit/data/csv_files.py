@@ -73,8 +73,8 @@ def load_csv(
             ) from error
         tried = "UTF-8 or Windows-1252" if encoding is None else f"encoding={encoding!r}"
         raise ProblemError(
-            f"{path}: not text in {tried} ({error}); give another (`tacit init`: "
-            "--encoding), such as encoding='cp1252' or 'latin-1' (older programs) or 'utf-16'"
+            f"{path}: not text in {tried} ({error}); give another, such as "
+            "encoding='cp1252' or 'latin-1' (older programs) or 'utf-16'"
         ) from error
     if (at := text.find("\0")) >= 0:
         raise ProblemError(
@@ -183,5 +183,5 @@ def _check_separator(header: list[str], path: str | Path) -> None:
         if other:
             raise ProblemError(
                 f"{path}: a single column {header[0]!r}; the separator seems to be {other!r}: "
-                f"give separator={other!r} (`tacit init`: --separator)"
+                f"give separator={other!r}"
             )

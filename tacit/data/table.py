@@ -164,10 +164,18 @@ def check_columns(frame: Frame, schema: Schema) -> None:
             raise ProblemError(f"the table has no column {name!r}; {hint}")
 
 
-def check_any(frame: Frame) -> None:
-    """Refuse a table without records."""
+def check_any(frame: Frame, source: object = "the table") -> None:
+    """Refuse a table without records.
+
+    Args:
+        frame: table.
+        source: where it comes from, for the message.
+
+    Raises:
+        ProblemError: it has none.
+    """
     if len(frame) == 0:
-        raise ProblemError("the table has no records: give at least one row below the header")
+        raise ProblemError(f"{source} has no records: give at least one row below the header")
 
 
 def _features(

@@ -212,8 +212,8 @@ def _left(
     agents, gone = len(masks), size + absent
     if size < 0 or absent < 0 or gone >= agents:
         raise PrivacyError(
-            f"a coalition of {size} with {absent} absent leaves none of {agents} agents: nobody is "
-            "there whom the others could hide"
+            f"coalition={size} and absent={absent} leave none of {agents} agents whom the others "
+            f"could hide: together they must be below {agents}, and neither below 0"
         )
     if masks.sum() == agents * (agents - 1):
         yield masks[gone:, gone:]  # complete graph: all choices are alike

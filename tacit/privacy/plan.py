@@ -219,12 +219,12 @@ def at_other_deltas(events: Iterable[Event], delta: float) -> tuple[Stated, ...]
 def _check_released(noise: str, delta: float, sampling: float, relation: str) -> None:
     if sampling < 1.0 and relation != "add_remove":
         raise PrivacyError(
-            f"sampling={sampling:g} is accounted for adding or removing a record only; take the "
-            "relation add_remove, or leave sampling out"
+            f"sampling={sampling:g} is accounted for adding or removing a record only; take "
+            "relation='add_remove', or leave sampling out"
         )
     if delta == 0.0 and not noise.endswith("laplace"):
         raise PrivacyError(
-            "delta=0 is out of reach of Gaussian noise; take laplace noise, or a delta far below "
+            "delta=0 is out of reach of Gaussian noise; take noise='laplace', or a delta far below "
             "one over the number of records"
         )
     accounting.check_delta(delta)
@@ -234,8 +234,12 @@ def _sensitivity(
     clip: float | None, records: int | None, relation: str, sampling: float
 ) -> float | None:
     if (clip is None) != (records is None):
-        absent, given = ("records", "clip") if records is None else ("clip", "records")
-        raise PrivacyError(f"{given} gives the scale of the noise only together with {absent}")
+        given = f"records={records}" if clip is None else f"clip={clip:g}"
+        absent = "clip=1.0" if clip is None else "records=1000"
+        raise PrivacyError(
+            f"{given} alone does not give the scale of the noise: give the other one, too, such as "
+            f"{absent}, or leave it out"
+        )
     if clip is None or records is None:
         return None
     factor = 2.0 if relation == Relation.REPLACE_ONE else 1.0

@@ -49,19 +49,22 @@ def rewrite(
     from tacit.data.rewriting import recoded, without_codes
     from tacit.data.undeclared import column_named
 
-    for name, who in (dict.fromkeys(maps, "map names") | dict(named)).items():
+    for name, who in (dict.fromkeys(maps, "--map names") | dict(named)).items():
         column = column_named(frame, name, who)
         if missing_values and name != site:
             column = without_codes(column, missing_values)
         frame[name] = recoded(column, maps[name]) if name in maps else column
 
 
-def asked_for(given: Mapping[str, T], frame: pd.DataFrame, asked: Collection[str]) -> dict[str, T]:
-    """What options say of the columns that are asked for.
+def asked_for(
+    option: str, given: Mapping[str, T], frame: pd.DataFrame, asked: Collection[str]
+) -> dict[str, T]:
+    """What an option says of the columns that are asked for.
 
-    The same options may serve several commands, so what they say of other columns is not used.
+    The same options may serve several commands, so what one says of other columns is not used.
 
     Args:
+        option: name of the option.
         given: what is said, by column.
         frame: table of all records.
         asked: columns that are asked for.
@@ -73,7 +76,7 @@ def asked_for(given: Mapping[str, T], frame: pd.DataFrame, asked: Collection[str
 
     for name in given:
         if name not in asked:
-            column_named(frame, name, "an option declares")
+            column_named(frame, name, f"{option} declares")
     return {name: each for name, each in given.items() if name in asked}
 
 
@@ -134,7 +137,7 @@ def mapped(
         kind = found[name]
         if not isinstance(kind, Categorical | Boolean):
             raise ConfigError(
-                f"map of {name!r}: the column holds numbers or dates, of which only codes of "
+                f"--map of {name!r}: the column holds numbers or dates, of which only codes of "
                 "missing values are rewritten: --missing-values"
             )
         with _of_option("map", name):
@@ -150,7 +153,7 @@ def sites_in(frame: pd.DataFrame, site: str) -> dict[str, int]:
     """
     from tacit.data.undeclared import column_named
 
-    counts = Counter(map(level_key, column_named(frame, site, "site is").dropna()))
+    counts = Counter(map(level_key, column_named(frame, site, "--site is").dropna()))
     return dict(sorted(counts.items()))
 
 
@@ -160,4 +163,5 @@ def _of_option(option: str, column: str) -> Generator[None, None, None]:
     try:
         yield
     except (ProblemError, ConfigError) as error:
-        raise ConfigError(f"{option} of {column!r}: {error}") from error
+        said = str(error).removeprefix(f"{option}=")
+        raise ConfigError(f"--{option} of {column!r}: {said}") from error

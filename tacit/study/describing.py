@@ -92,17 +92,19 @@ def describe_study(
     from tacit.data.describable import describable
     from tacit.data.guessing import several_of_one
     from tacit.data.loaders import load
+    from tacit.data.table import check_any
 
     frame = load(data, **reading.options(data))
+    check_any(frame, data)
     site, maps = column_of_sites(data, site), dict(maps or {})
     asked = dict.fromkeys(map(str, frame.columns), "the table has")
-    asked |= {} if site is None else {site: "site is"}
+    asked |= {} if site is None else {site: "--site is"}
     rewrite(frame, asked, maps, missing_values, site)
     reading, told = reading.settled(frame)
     all_columns = {*map(str, frame.columns)} - {site}
     used = {*(names or all_columns), *([] if by is None else [by])}
-    bounds = asked_for(bounds or {}, frame, used)
-    levels = asked_for(levels or {}, frame, used)
+    bounds = asked_for("--bounds", bounds or {}, frame, used)
+    levels = asked_for("--levels", levels or {}, frame, used)
     for name, ends in bounds.items():
         if not all(isinstance(end, int | float) for end in ends):
             raise ConfigError(f"bounds of {name!r} must be numbers; dates are not described")

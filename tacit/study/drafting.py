@@ -96,7 +96,7 @@ def draft(
 
     data = Path(data)
     table = load(data, **reading.options(data))
-    check_any(table)
+    check_any(table, data)
     found, told = reading.settled(table)
     frame = guess_kinds(table, found.decimal or ".")
     codes = codes_among_numbers(frame, found.decimal or ".")

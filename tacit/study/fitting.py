@@ -98,14 +98,16 @@ def fit_study(
     """
     from tacit.data.guessing import several_of_one
     from tacit.data.loaders import load
+    from tacit.data.table import check_any
     from tacit.data.undeclared import filled
 
     frame = load(data, **reading.options(data))
+    check_any(frame, data)
     site = column_of_sites(data, site)
     named, maps = named_in(formula), dict(maps or {})
     asked = dict.fromkeys(named, "the model names") | {
         name: who
-        for name, who in ((weights, "weights name"), (site, "site is"))
+        for name, who in ((weights, "--weights names"), (site, "--site is"))
         if name is not None
     }
     rewrite(frame, asked, maps, missing_values, site)
@@ -116,8 +118,9 @@ def fit_study(
             "record is"
         )
     used = {*named, weights} - {None}
-    bounds = asked_for(bounds or {}, frame, used)
-    declared, formats = declared_by(frame, bounds, asked_for(levels or {}, frame, used))
+    bounds = asked_for("--bounds", bounds or {}, frame, used)
+    levels = asked_for("--levels", levels or {}, frame, used)
+    declared, formats = declared_by(frame, bounds, levels)
     rewritten = [name for name in maps if name in used and name != site]
     found = filled(frame, declared, named, family, reading.decimal or ".", weights)
     found = replace(found, taken={**found.taken, **formats})

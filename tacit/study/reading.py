@@ -47,7 +47,7 @@ class Reading:
         for key in given:
             files, suffixes = OPTIONS[key]
             if not data.name.lower().removesuffix(".gz").endswith(suffixes):
-                raise ConfigError(f"{key} is for {files}, not {data}; leave it out")
+                raise ConfigError(f"{key}={given[key]!r} is for {files}, not {data}; leave it out")
         return given
 
     def settled(self, table: Any) -> tuple[Reading, tuple[str, ...]]:

@@ -144,7 +144,7 @@ def test_large_settings_are_simulated_smaller_and_say_so() -> None:
     ("change", "words"),
     [
         ({"records": 0}, "records=0 must be at least 1"),
-        ({"records": [1, 2]}, "records has 2 numbers for 5 sites"),
+        ({"records": [1, 2]}, r"records=\[1, 2\] has 2 numbers for 5 sites"),
         ({"parameters": 0}, "parameters=0 must be at least 1"),
         ({"row_norm": 0.0}, "row_norm=0.0 must be positive"),
         ({"prevalence": 1.0}, "prevalence=1.0 must be above 0 and below 1"),

@@ -240,7 +240,7 @@ def test_a_pair_of_missing_rules_and_levels() -> None:
         (LISTED, {"records": 9, "graph": "ring"}, "--graph is set by"),
         (LISTED, {"records": 9, "loss": "squared"}, "--loss is set by"),
         (LISTED, {"records": 0}, "records=0 must be at least 1"),
-        (LISTED, {"records": "1,2"}, "records has 2 numbers for 4 sites"),
+        (LISTED, {"records": "1,2"}, r"records=\[1, 2\] has 2 numbers for 4 sites"),
         (LISTED, {"records": "few"}, "--records .few. must be"),
         (
             changed("epsilon = 1.0", "noise_multiplier = 2.0", LISTED),

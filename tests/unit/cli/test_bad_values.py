@@ -61,7 +61,7 @@ def test_what_an_option_gave_is_blamed_on_the_option(tmp_path: Path) -> None:
     study = write(tmp_path, text)
     for words, said in (
         (("--prevalence", "30", "--records", "20"), "error: --prevalence 30.0 must be above 0"),
-        (("--records", "6,6"), "error: --records has 2 numbers for 4 sites"),
+        (("--records", "6,6"), "error: --records 6,6 has 2 numbers for 4 sites"),
         (("--records", "20", "--row-norm", "-1"), "error: --row-norm -1"),
     ):
         assert said in told("advise", study, *words)

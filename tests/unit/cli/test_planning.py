@@ -79,36 +79,44 @@ def test_what_epsilon_follows() -> None:
     [
         ("noise -e 1", "--rounds"),
         ("rounds -e 1", "--noise-multiplier"),
-        ("noise -e 1 -r 0", "rounds=0"),
-        ("noise -e inf -r 2", "epsilon=inf"),
-        ("noise -e 1 -r 2 --delta 2", "delta=2.0"),
-        ("noise -e 1 -r 2 --delta 0", "delta=0"),
-        ("noise -e 1 -r 2 --clip 1", "records"),
-        ("noise -e 1 -r 2 --records 10", "clip"),
-        ("noise -e 1 -r 2 --records 10 --clip -1", "clip=-1"),
-        ("noise -e 1 -r 2 --sampling 0.1", "add_remove"),
-        ("noise -e 1 -r 2 --sampling 0", "sampling=0"),
+        ("noise -e 1 -r 0", "--rounds 0 "),
+        ("noise -e inf -r 2", "--epsilon inf"),
+        ("noise -e 1 -r 2 --delta 2", "--delta 2.0"),
+        ("noise -e 1 -r 2 --delta 0", "--noise 'laplace'"),
+        ("noise -e 1 -r 2 --clip 1", "such as --records "),
+        ("noise -e 1 -r 2 --records 10", "--records 10 alone"),
+        ("noise -e 1 -r 2 --records 10 --clip -1", "--clip -1"),
+        ("noise -e 1 -r 2 --sampling 0.1", "take --relation 'add_remove'"),
+        ("noise -e 1 -r 2 --sampling 0", "--sampling 0"),
+        ("gossip --graph ring --agents 2 --steps 3 -z 1", "--agents 2: a ring needs"),
+        ("gossip --graph ring --agents 2 --steps 3 -z 1", "--graph path"),
         ("noise -e 1 -r 2 --noise gausian", "did you mean gaussian?"),
-        ("noise -e 1 -r 2 --noise white", "--noise='white'"),
-        ("noise -e 1 -r 2 --relation replace_one", "did you mean replace-one?"),
+        ("noise -e 1 -r 2 --noise white", "--noise 'white'"),
+        ("noise -e 1 -r 2 --relation replace-on", "did you mean replace-one?"),
         ("gossip --graph ring --agents 5 --steps 3", "--noise-multiplier"),
         ("gossip --steps 3 --agents 5 -z 1", "--graph"),
-        ("gossip --graph grid --agents 5 --steps 3 -z 1", "--graph='grid'"),
+        ("gossip --graph grid --agents 5 --steps 3 -z 1", "--graph 'grid'"),
         ("gossip --graph ring --agents 5 --steps 3 -z 1 --observer 9", "from 0 to 4"),
-        ("gossip --graph ring --agents 5 --steps -3 -z 1", "steps=-3"),
+        ("gossip --graph ring --agents 5 --steps -3 -z 1", "--steps -3"),
         ("masks -e 1 -r 2", "--agents"),
-        ("masks --graph cycle --agents 5 -e 1 -r 2", "--graph='cycle'"),
-        ("masks --agents 5 -e 1 -r 5 --attempts 4", "rounds=5"),
-        ("masks --agents 5 -e 1 -r 5 --coalition 5", "coalition of 5"),
+        ("masks --graph cycle --agents 5 -e 1 -r 2", "--graph 'cycle'"),
+        ("masks --agents 5 -e 1 -r 5 --attempts 4", "must be at least --rounds 5"),
+        ("masks --agents 5 -e 1 -r 5 --coalition 5", "--coalition 5 and --absent 0"),
     ],
 )
 def test_contradictions_and_their_remedies(arguments: str, named: str) -> None:
     assert named in refused(*arguments.split())
 
 
+def test_words_may_be_parted_as_in_python() -> None:
+    options = ("noise", "-e", "1", "-r", "2", "--sampling", "0.1", "--relation")
+    assert answered(*options, "add_remove") == answered(*options, "add-remove")
+
+
 def test_errors_are_json_too() -> None:
     document = json.loads(said("noise", "-e", "1", "-r", "0", "--json", code=2))
     assert document["format"] == "tacit-error-1"
+    assert document["error"].startswith("--rounds 0 ")
 
 
 def test_gossip_hides_the_far_only_with_fresh_noise() -> None:
@@ -150,7 +158,7 @@ def test_masks_end_with_the_key_of_a_study() -> None:
 def test_a_delta_of_one_over_the_records_is_asked_for_by_name() -> None:
     sums = ("epsilon", "-z", "20", "-r", "3", "--clip", "1", "--records", "100")
     options = (*sums, "--delta", "0.01")
-    assert "100 records" in refused(*options) and "large_delta" in refused(*options)
+    assert "100 records" in refused(*options) and "(--large-delta)" in refused(*options)
     assert answered(*options, "--large-delta")["delta"] == 0.01
     masks = ("masks", "--graph", "ring", "--agents", "9", "-e", "1", "-r", "10")
     assert "9 agents" in refused(*masks, "--delta", "0.2")

@@ -351,7 +351,7 @@ def test_budgets_that_do_not_fit_are_refused(privacy: Privacy, told: str) -> Non
     [
         ({"masks": "neighbours", "coalition": 2}, "equal local noise"),
         ({"coalition": 9}, "equal local noise"),
-        ({"coalition": 10}, "leaves none of 10 agents"),
+        ({"coalition": 10}, "leave none of 10 agents"),
         ({"masks": ((0, 1), (1, 12))}, r"masks: \(1, 12\) .* there are 10"),
         ({"masks": ()}, "no two agents share one"),
     ],

@@ -111,7 +111,7 @@ def test_an_agent_that_a_coalition_can_cut_off_is_refused() -> None:
     # whatever their size is
     with pytest.raises(PrivacyError, match="equal local noise"):
         event(PairMasks(2, ratio=1e6, pairs=ring), 10)
-    with pytest.raises(PrivacyError, match="leaves none of 10 agents"):
+    with pytest.raises(PrivacyError, match="leave none of 10 agents"):
         event(PairMasks(10), 10)
 
 

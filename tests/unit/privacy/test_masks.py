@@ -116,7 +116,7 @@ def test_who_is_absent_hides_nobody() -> None:
     assert worst_masked_mu(everybody, 1, absent=2) == pytest.approx(1 / math.sqrt(7))
     assert worst_masked_mu(circulant(10, 1), 1, absent=1) == 1.0
     assert masked_mu(everybody, [3, 3, 4])[[3, 4]].tolist() == [0.0, 0.0]
-    with pytest.raises(PrivacyError, match="leaves none of 10 agents"):
+    with pytest.raises(PrivacyError, match="leave none of 10 agents"):
         worst_masked_mu(everybody, 9, absent=1)
     with pytest.raises(PrivacyError, match="too many to try each"):
         worst_masked_mu(circulant(60, 1), 10)
