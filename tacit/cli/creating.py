@@ -125,14 +125,14 @@ def _module(name: str) -> str:
         words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)
         better = "-".join(words).lower().lstrip("-0123456789") or "my-method"
         raise ConfigError(
-            f"NAME={name!r} must be lower-case words with hyphens between, such as {better}"
+            f"NAME {name!r} must be lower-case words with hyphens between, such as {better}"
         )
     module = name.replace("-", "_")
     if METHOD.takes(name) or name in declared(METHOD):
-        raise ConfigError(f"NAME={name!r} is a method already (`tacit methods`); choose another")
+        raise ConfigError(f"NAME {name!r} is a method already (`tacit methods`); choose another")
     if keyword.iskeyword(module) or module == "tests" or find_spec(module) is not None:
         raise ConfigError(
-            f"NAME={name!r}: Python has a module or a word {module!r} already; choose another"
+            f"NAME {name!r}: Python has a module or a word {module!r} already; choose another"
         )
     return module
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -228,7 +229,9 @@ def _shares(given: Sequence[str]) -> dict[str, Any]:
         try:
             found[name] = float(text)
         except ValueError:
+            found[name] = math.nan
+        if not (math.isfinite(found[name]) and found[name] > 0.0):
             raise ConfigError(
-                f"share={name + '=' + text!r} must be a number, as in age=2"
-            ) from None
+                f"--share {name + '=' + text!r} must be a positive number, as in age=2"
+            )
     return {"shares": found} if found else {}

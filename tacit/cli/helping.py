@@ -52,7 +52,7 @@ class Sections(TyperGroup):
         try:
             return super().invoke(ctx)
         except BadParameter as error:
-            _explain_number(error)
+            _explain_value(error)
             raise
         except ModuleNotFoundError as error:
             package = (error.name or "").partition(".")[0]
@@ -75,10 +75,17 @@ def commands(app: Typer) -> Mapping[str, Any]:
     return group.commands if isinstance(group, TyperGroup) else {}
 
 
-def _explain_number(error: BadParameter) -> None:
-    """Say which value is no number, which the parser of options does not."""
+_LIMITS = {"greater_than_equal": ("at least", "ge"), "less_than_equal": ("at most", "le")}
+"""What a number must be, by the error of the parser of options that does not name the number."""
+
+
+def _explain_value(error: BadParameter) -> None:
+    """Say which value is no number or out of range, which the parser of options does not."""
     found = getattr(error.__cause__, "errors", list)()
-    if len(found) == 1 and str(found[0].get("type")) in ("float_parsing", "int_parsing"):
+    if len(found) == 1 and (limit := _LIMITS.get(str(found[0].get("type")))):
+        words, key = limit
+        error.message = f"{found[0]['input']} must be {words} {found[0]['ctx'][key]:g}"
+    elif len(found) == 1 and str(found[0].get("type")) in ("float_parsing", "int_parsing"):
         given, whole = str(found[0]["input"]), found[0]["type"] == "int_parsing"
         error.message = f"{given!r} is not a {'whole ' if whole else ''}number"
         point = given.replace(",", ".")

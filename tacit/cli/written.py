@@ -35,10 +35,18 @@ def check_given(data: Path, given: Given) -> None:
 
     Raises:
         ConfigError: a study in the place of a table, an epsilon or delta that a study cannot hold
-            (infinite, or no number), or a study file that is there already.
+            (infinite, or no number), names of sites without a column of them, or a study file that
+            is there already.
     """
+    from tacit.data.loaders import several
+
     if data.suffix == ".toml":
         raise ConfigError(f"{data} is a study, not a table; run it by: tacit run {data}")
+    if given.sites and given.site is None and not several(data):
+        raise ConfigError(
+            f"--sites {','.join(given.sites)} names sites, and no column holds them; name it by "
+            "--site, or leave --sites out"
+        )
     for name in ("epsilon", "delta"):
         if not math.isfinite(given.privacy[name]):
             bound = "above 0 and finite" if name == "epsilon" else "above 0 and below 1"

@@ -137,23 +137,30 @@ def named_in(formula: str) -> dict[str, bool]:
     """The columns that a formula names, the target first, and whether it takes each by its levels.
 
     Raises:
-        ProblemError: a formula that cannot be read.
+        ProblemError: a formula that cannot be read, or has its target on both sides.
 
     Example:
         >>> named_in("visits ~ age * C(sex)")
         {'visits': False, 'age': False, 'sex': True}
     """
-    left, right = _terms(formula)
+    sides = [[each for term in side for each in term] for side in _terms(formula)]
     found: dict[str, bool] = {}
-    for text in (each for side in (left, right) for term in side for each in term):
+    for right, text in ((right, text) for right, side in enumerate(sides) for text in side):
         called = _parsed(text)
         levels = False
         if isinstance(called, ast.Call) and called.args:
+            if right and ast.unparse(called.func) not in ("C", "bs", "offset"):
+                raise _unknown(text)
             levels = isinstance(called.func, ast.Name) and called.func.id == "C"
             logged = _logged(called.args[0]) if _is_offset(text) else None
             called = called.args[0] if logged is None else logged
         if not isinstance(called, ast.Name):
             raise _unknown(text)
+        if right and called.id == next(iter(found), None):
+            raise ProblemError(
+                f"formula={formula!r} has its target {called.id!r} on the right of ~ as well; "
+                "leave it out there"
+            )
         found[called.id] = levels or found.get(called.id, False)
     return found
 

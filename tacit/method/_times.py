@@ -49,6 +49,25 @@ def check_number(name: str, number: int) -> None:
         raise ConfigError(f"{name}={number:,} must be at most {_MOST:,}")
 
 
+def check_cut(name: str, number: int, usual: int, time: Column) -> None:
+    """Refuse a number of equal intervals of times that declared edges cut.
+
+    Args:
+        name: name of the argument.
+        number: number of intervals.
+        usual: number without the argument.
+        time: column of times.
+
+    Raises:
+        ConfigError: another number, which the edges would override.
+    """
+    if time.edges and number != usual:
+        raise ConfigError(
+            f"{name}={number} is for times without edges, and edges cut column {time.name!r}; "
+            "leave one of the two out"
+        )
+
+
 def edges_of(time: Column, intervals: int) -> tuple[float, ...]:
     """Start of the first interval, then the ends of all, in the units of the data.
 

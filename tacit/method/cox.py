@@ -27,7 +27,7 @@ from tacit.method._glm_arguments import check_budget
 from tacit.method._newton import Fit, NewtonSums
 from tacit.method._one_sum import check_columns, together
 from tacit.method._records import check_records
-from tacit.method._times import check_event, check_number, check_time, edges_of
+from tacit.method._times import check_cut, check_event, check_number, check_time, edges_of
 from tacit.method.answer import Refused
 from tacit.method.cox_answer import HazardRatios
 from tacit.network.base import AbstractNetwork
@@ -36,6 +36,9 @@ from tacit.privacy.statistics import BlockSum
 from tacit.problem.task import Task
 from tacit.ranges import Count, Positive
 from tacit.types import Relation
+
+_PIECES = 6
+"""Number of equal pieces without edges."""
 
 SHARES = (0.06, 0.2, 0.3, 0.44)
 """Share of the budget of each sum."""
@@ -97,7 +100,7 @@ class PrivateCox(NewtonSums):
     time: Column = eqx.field(static=True)
     event: Column = eqx.field(static=True)
     columns: Sequence[Column] = eqx.field(static=True, converter=together)
-    pieces: Count = eqx.field(static=True, default=6)
+    pieces: Count = eqx.field(static=True, default=_PIECES)
     limit: Positive | None = eqx.field(static=True, default=None)
     strata: Column | None = eqx.field(static=True, kw_only=True, default=None)
     periods: tuple[float, ...] = eqx.field(static=True, kw_only=True, default=())
@@ -108,6 +111,7 @@ class PrivateCox(NewtonSums):
         check_time(self.time)
         check_event(self.event)
         check_number("pieces", self.pieces)
+        check_cut("pieces", self.pieces, _PIECES, self.time)
         check_columns(self.columns, "regress on")
         check_strata(self.strata)
         names = [column.name for column in self.columns]

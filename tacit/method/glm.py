@@ -138,7 +138,10 @@ class PrivateGLM(NewtonSums):
         check_target(self.target, self.family)
         check_offset(self.design, self.family)
         if self.target in self.design.columns:
-            raise ConfigError(f"target={self.target.name!r} is also a column of the design")
+            raise ConfigError(
+                f"target={self.target.name!r} is also a column of the design; leave it out there: "
+                "the right side of a formula names other columns"
+            )
         check_weights(self.weights, self.target)
         check_covariance(self.covariance, self.weights)
         if self.privacy is not None:

@@ -18,7 +18,7 @@ from tacit.method._one_sum import OneSum
 from tacit.method._survival_curve import SEEN, Cells, curve, median, restricted_mean
 from tacit.method._survival_rows import Lifetimes
 from tacit.method._survival_test import log_rank
-from tacit.method._times import check_event, check_number, check_time, edges_of, ends_of
+from tacit.method._times import check_cut, check_event, check_number, check_time, edges_of, ends_of
 from tacit.method.answer import Refused
 from tacit.method.survival_answer import Group, SurvivalCurves
 from tacit.privacy.budget import Privacy
@@ -26,6 +26,9 @@ from tacit.privacy.statistics import BlockSum, Counts
 from tacit.problem.task import Task
 from tacit.ranges import Count
 from tacit.types import Relation
+
+_INTERVALS = 40
+"""Number of equal intervals without edges."""
 
 
 class PrivateSurvival(OneSum):
@@ -78,7 +81,7 @@ class PrivateSurvival(OneSum):
     time: Column = eqx.field(static=True)
     event: Column = eqx.field(static=True)
     by: Column | None = eqx.field(static=True, default=None)
-    intervals: Count = eqx.field(static=True, default=40)
+    intervals: Count = eqx.field(static=True, default=_INTERVALS)
     until: float | None = eqx.field(static=True, default=None)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
@@ -86,6 +89,7 @@ class PrivateSurvival(OneSum):
         check_time(self.time)
         check_event(self.event)
         check_number("intervals", self.intervals)
+        check_cut("intervals", self.intervals, _INTERVALS, self.time)
         if self.by is not None:
             remedy = "give a column of the records, such as task.column('arm')"
             checks.instance("by", self.by, Column, remedy, ConfigError)

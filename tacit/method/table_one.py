@@ -118,13 +118,13 @@ class PrivateTableOne(OneSum):
             unknown = next((each for each in given if each not in names), None)
             if unknown is not None:
                 raise ConfigError(
-                    f"{key} names {checks.shown(unknown)}, which is not among the columns; these "
+                    f"{key}={checks.shown(unknown)} is not among the columns; these "
                     f"are: {', '.join(names)}"
                 )
         levelled = [c.name for c in self.columns if c.levels and c.name in self.medians]
         if levelled:
             raise ConfigError(
-                f"medians names {levelled[0]!r}, which has levels; quantiles are of numbers"
+                f"medians={levelled[0]!r} has levels; quantiles are of numbers, so leave it out"
             )
         if self.bins < 2:
             raise ConfigError(f"bins={self.bins} must be at least 2")

@@ -6,6 +6,7 @@ import tacit._engine.planning
 from tacit._engine.planning import Account, MeanNoise
 from tacit.arguments import checked
 from tacit.errors import ConfigError
+from tacit.study.own_code import metrics
 from tacit.study.run import Assembled
 
 
@@ -20,9 +21,11 @@ def account(assembled: Assembled, rounds: int | None = None) -> Account:
         rounds: number of rounds; the study's own by default.
 
     Raises:
-        ConfigError: a method, network and budget that do not match, with the line of the file.
+        ConfigError: a method, network and budget that do not match, or a metric
+            that is not found, with the line of the file.
     """
     settings = assembled.source.study.run
+    metrics(assembled.source)  # which a run would refuse first
     with assembled.source.blamed():
         return tacit._engine.planning.account(
             assembled.problem,

@@ -101,7 +101,7 @@ def setting(source: Source, asked: Asked = Asked()) -> Setting:
         if declared is None:
             raise ConfigError(
                 f"{source.name} does not say how many records a site has, and advice reads none: "
-                "give records, a public number for all sites, or one for each"
+                "give records=, a public number for all sites, or one for each"
             )
         each = declared.values() if isinstance(declared, Mapping) else np.atleast_1d(declared)
         counts = [max(1, round(float(number))) for number in each]
@@ -164,7 +164,7 @@ def statistic_of(source: Source, asked: Asked = Asked()) -> tuple[AbstractMethod
     if asked.records is None:
         raise ConfigError(
             f"{source.name} does not say how many records a site has, and a forecast reads none: "
-            "give records, a public number for all sites, or one for each"
+            "give records=, a public number for all sites, or one for each"
         )
     given = np.atleast_1d(asked.records).tolist()
     counts = [int(each) for each in (given * len(names) if len(given) == 1 else given)]
@@ -212,7 +212,7 @@ def _names(source: Source, asked: Asked) -> tuple[str, ...]:
         if asked.agents is None:
             raise ConfigError(
                 f"{source.name} does not list its sites, and advice reads no records: give "
-                "agents, or sites = [...] in [partition]"
+                "agents=, or sites = [...] in [partition]"
             )
         names = tuple(f"site {k}" for k in range(asked.agents))
     elif asked.agents not in (None, len(names)):

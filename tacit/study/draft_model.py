@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as codec
 from typing import Any
 
+from tacit import checks
 from tacit.data.formula import named_in
 from tacit.data.guessing import kind_of
 from tacit.errors import ConfigError
@@ -26,10 +27,10 @@ def columns_of(formula: str, frame: Any, site: str | None, data: Any) -> list[st
     names = list(named_in(formula))
     for name in names:
         if name not in frame.columns:
-            present = ", ".join(map(str, frame.columns[:12]))
+            present = [str(each) for each in frame.columns]
+            told = checks.hint(name, present, f"it has {', '.join(present[:12])}", 0.5)
             raise ConfigError(
-                f"formula={formula!r} names {name!r}, which is not a column of {data}; it has "
-                f"{present}"
+                f"formula={formula!r} names {name!r}, which is not a column of {data}; {told}"
             )
     if names[0] == site:
         raise ConfigError(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json as codec
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
+from tacit.errors import ConfigError
 from tacit.study.reading import key_of
 
 
@@ -60,7 +62,15 @@ def partition_text(
 
 
 def section_text(name: str, values: Mapping[str, Any]) -> str:
-    """A section with its keys."""
+    """A section with its keys.
+
+    Raises:
+        ConfigError: a number that TOML or a study does not have: nan or infinity.
+    """
+    for key, value in values.items():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, float) and not math.isfinite(each):
+                raise ConfigError(f"{key}={each!r} must be a finite number")
     return f"[{name}]\n" + "".join(
         f"{key} = {value_text(value)}\n" for key, value in values.items()
     )

@@ -42,8 +42,9 @@ def read_table(source: Source, data: Path) -> Table:
     """
     from tacit.data.total import prepare_total
 
+    frame = _frame(source, data)
     with source.section("data"):
-        frame, declared = _table(source, data)
+        declared = _declared(source, frame)
         return Table(frame, declared, prepare_total(frame, declared))
 
 
@@ -53,13 +54,18 @@ def read_records(source: Source, data: Path) -> tuple[Total, int]:
     return table.total, len(table.frame)
 
 
-def _table(source: Source, data: Path) -> tuple[Any, Schema]:
+def _frame(source: Source, data: Path) -> Any:
+    """The table in a file of the owner's: an error about it is no error in the study."""
     from tacit.data.loaders import load
     from tacit.study.reading import options_of
+
+    return load(data, **options_of(source.study.data, data.name))
+
+
+def _declared(source: Source, frame: Any) -> Schema:
     from tacit.study.tables import schema
 
-    frame = load(data, **options_of(source.study.data, data.name))
-    return frame, replace(schema(source, list(map(str, frame.columns))), site=None)
+    return replace(schema(source, list(map(str, frame.columns))), site=None)
 
 
 def unfit_records(table: Table) -> str:
@@ -109,7 +115,8 @@ def repeated_persons(source: Source, data: Path) -> tuple[str, ...]:
     privacy = source.study.privacy
     if privacy is None or privacy.records_per_person > 1:
         return ()
-    frame, declared = _table(source, data)
+    frame = _frame(source, data)
+    declared = _declared(source, frame)
     return tuple(name for name in several_of_one(frame) if name not in declared.features)
 
 

@@ -113,6 +113,8 @@ def prepare(
     Raises:
         ConfigError: a study that cannot be run between sites.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"output={str(folder)!r} is a file; give a new folder")
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; give a new folder, with --output")
     source = without_scores(source)

@@ -82,7 +82,9 @@ def create(path: Path, first: dict[str, object]) -> None:
     except FileExistsError as error:
         raise LedgerError(f"{path} exists already; open it, or choose another name") from error
     except OSError as error:
-        raise LedgerUnwritable(f"the ledger {path} cannot be made: {error.strerror}") from error
+        raise LedgerUnwritable(
+            f"the ledger {path} cannot be made: {error.strerror}; choose another place"
+        ) from error
     sync_directory(path.parent)
 
 

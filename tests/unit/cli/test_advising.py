@@ -234,8 +234,8 @@ def test_a_pair_of_missing_rules_and_levels() -> None:
 @pytest.mark.parametrize(
     ("text", "asked", "words"),
     [
-        (LISTED, {}, "give records, a public number"),
-        (STUDY, {"records": 9}, "give agents, or sites"),
+        (LISTED, {}, "give records=, a public number"),
+        (STUDY, {"records": 9}, "give agents=, or sites"),
         (LISTED, {"records": 9, "agents": 3}, "agents=3 contradicts the 4 sites"),
         (LISTED, {"records": 9, "graph": "ring"}, "--graph is set by"),
         (LISTED, {"records": 9, "loss": "squared"}, "--loss is set by"),

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from tacit.cli import app
 from tacit.cli.programs import keep_programs
 from tacit.data.schema import Altered
-from tests.end_to_end.study import changed, write
+from tests.end_to_end.study import STUDY, changed, write
 
 OPTIONS = ("--records", "20", "--parameters", "10", "--agents", "5", "--epsilon", "1")
 
@@ -113,3 +113,99 @@ def test_a_model_that_cannot_be_read_is_not_blamed_on_the_table(patients: Path) 
 def test_a_status_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "status.json").write_text("[]")
     assert "status.json is not the status of a member" in told("status", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("died ~ died",), "FORMULA 'died ~ died' has its target 'died' on the right"),
+        (("died ~ age * C(died)",), "has its target 'died' on the right"),
+        (("died ~ sqrt(age)",), "factor 'sqrt(age)' is not known"),
+        (("died ~ age", "--sites", "s0,s1"), "--sites s0,s1 names sites, and no column holds them"),
+        (("died ~ age", "--sheet", "one"), "--sheet 'one' is for Excel workbooks"),
+        (("died ~ age", "--separator", ";"), "give --separator ','"),
+        (("died ~ age", "--encoding", "utf9"), "not text in --encoding 'utf9'"),
+        (("died ~ age", "--bounds", "age=90:18"), "--bounds of 'age': lower=90.0"),
+        (("died ~ age", "--bounds", "age"), "--bounds 'age' must be a column and its bounds"),
+        (("died ~ age", "--map", "age"), "--map 'age' must be a column and its map"),
+        (("died ~ age", "--seed", "-1"), "'--seed': -1 must be at least 0"),
+        (("died ~ age", "--sums", "5"), "'--sums': 5 must be at most 4"),
+        (("died ~ age", "--site", "klinic"), "--site is 'klinic'"),
+        (("died ~ age", "--weights", "wt"), "--weights names 'wt'"),
+    ],
+)
+def test_options_of_a_regression(patients: Path, words: tuple[str, ...], said: str) -> None:
+    assert said in told("fit", patients, *words, "--family", "binomial")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--formula", "died ~ died"), "--formula 'died ~ died' has its target 'died'"),
+        (("--formula", "died ~ sqrt(age)"), "factor 'sqrt(age)' is not known"),
+        (("--formula", "died ~ agee"), "--formula 'died ~ agee' names 'agee'"),
+        (("--separator", ";"), "give --separator ','"),
+        (("--target", "agee"), "--target 'agee' is not a column"),
+        (("--family", "binomial"), "--family 'binomial' belongs to a formula"),
+        (("--decimal", "x"), "--decimal 'x' must be"),
+    ],
+)
+def test_options_of_a_first_study(patients: Path, words: tuple[str, ...], said: str) -> None:
+    study = patients.with_name("made.toml")
+    assert said in told("init", patients, "--output", study, *words)
+    assert not study.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("table1", "age", "--median", "arm"), "--median 'arm' is not among the columns"),
+        (("table1", "arm", "--median", "arm"), "--median 'arm' has levels"),
+        (("table1", "age", "--share", "age=nan"), "--share 'age=nan' must be a positive number"),
+        (("table1", "age", "--share", "age=much"), "--share 'age=much' must be a positive number"),
+        (("table1", "age", "--share", "arm=2"), "--share 'arm' is not among the columns"),
+        (("survival", "years", "died", "--until", "inf"), "--until inf must be a finite number"),
+        (
+            ("survival", "years", "died", "--edges", "2,5", "--intervals", "4"),
+            "--intervals 4 is for times without edges, and edges cut column 'years'",
+        ),
+        (("cox", "years", "died", "age", "--limit", "nan"), "--limit nan must be a finite"),
+        (("cox", "years", "died", "age", "--edges", "3", "--pieces", "4"), "--pieces 4 is for"),
+    ],
+)
+def test_options_of_other_statistics(patients: Path, words: tuple[str, ...], said: str) -> None:
+    command, *rest = words
+    assert said in told(command, patients, *rest, "--site", "clinic")
+
+
+def test_a_table_without_records(tmp_path: Path) -> None:
+    (tmp_path / "head.csv").write_text("age,died\n")
+    table = tmp_path / "head.csv"
+    out = ("--output", tmp_path / "made.toml")
+    for words in (("init", table, *out), ("fit", table, "died ~ age", "-f", "binomial")):
+        assert f"error: {table} has no records" in told(*words)
+
+
+def test_a_file_of_records_is_no_mistake_of_the_study(tmp_path: Path) -> None:
+    study = write(tmp_path)
+    absent = tmp_path / "nowhere.csv"
+    assert told("check", study, "--data", absent).startswith(f"error: {absent}: no such file")
+
+
+def test_an_account_names_a_metric_that_a_run_would_refuse(tmp_path: Path) -> None:
+    study = write(tmp_path, f'{STUDY}[run.metrics]\nmine = "nowhere:found"\n')
+    for command in ("account", "run"):
+        said = told(command, study)
+        assert "[run.metrics] mine" in said and "'nowhere:found'" in said
+
+
+def test_a_rehearsal_in_the_place_of_a_file(tmp_path: Path) -> None:
+    study = write(tmp_path)
+    data = tmp_path / "visits.csv"
+    assert f"--output '{data}' is a file" in told("rehearse", study, "--output", data)
+
+
+def test_advice_asks_for_options(tmp_path: Path) -> None:
+    study = write(tmp_path)
+    assert "give --agents" in told("advise", study, "--epsilon", "1")
+    assert "give --records" in told("advise", study, "--agents", "4")

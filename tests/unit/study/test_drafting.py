@@ -24,7 +24,7 @@ def test_a_column_is_not_target_and_site(tmp_path: Path) -> None:
 
 
 def test_a_table_without_records_is_no_table(tmp_path: Path) -> None:
-    with pytest.raises(ProblemError, match="the table has no records"):
+    with pytest.raises(ProblemError, match=r"visits\.csv has no records"):
         draft(table(tmp_path, "hospital,age,ill\n"))
 
 

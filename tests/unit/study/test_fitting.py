@@ -42,7 +42,7 @@ def test_what_is_declared_for_other_commands_is_not_used(table: Path) -> None:
     table.write_text(rows)
     more = {"levels": {"sex": ["f", "m"], "again": ["no", "yes"]}, "bounds": {"age": (18, 90)}}
     assert study_of(table, **more).text == study_of(table, bounds=more["bounds"]).text
-    with pytest.raises(ProblemError, match="an option declares 'sexx', which is not a column"):
+    with pytest.raises(ProblemError, match="--levels declares 'sexx', which is not a column"):
         study_of(table, levels={"sexx": ["f", "m"]})
     by_all = {"title": "t", "missing": "drop", "site": "clinic", "reading": Reading()}
     made = [
