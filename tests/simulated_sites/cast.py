@@ -84,6 +84,10 @@ MASKS = Shape(
     patience=5.0,
     masks="masks = { coalition = 1, min_cohort = 3, spare = 6 }",
 )
+MASKS_LONG = replace(
+    MASKS, rounds=40, masks="masks = { coalition = 1, min_cohort = 3, spare = 20 }"
+)
+"""Long enough for a client to come back when many sums were taken without it."""
 SHAPES = (RING, RING_SKIP, STAR, MASKS)
 
 

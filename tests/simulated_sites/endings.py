@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from tacit.deploy.member.ending import LINGER
@@ -45,7 +46,9 @@ def no_needless_timeout(ran: Ran) -> list[str]:
 def patience_kept(ran: Ran) -> list[str]:
     """Before twice the patience is over, nobody gives up who waits itself, or who is there.
 
-    Who says that it is in an earlier round waits for somebody, whom it gives up after patience.
+    Who says that it is in an earlier round waits for somebody, whom it gives up after patience. A
+    coordinator waits twice as long for a client that waits, and then for enough of them to answer:
+    so four times the patience has to be over.
     There is who runs, within reach, all the while: who was started less than `SPARE` before, is
     stalled, or is beyond a partition is not. Runs with members that lie or run twice are excused.
     """
@@ -53,7 +56,8 @@ def patience_kept(ran: Ran) -> list[str]:
         return []
     wrong = []
     for time, _, member, start, silent, waited, round in ran.of("silent"):
-        if waited > 2 * ran.shape.patience:
+        above = silent == (ran.shape.agents,)
+        if waited > (4 if above else 2) * ran.shape.patience:
             continue
         since = time - waited + _SAME
         earlier = {
@@ -109,6 +113,31 @@ def nobody_left_behind(ran: Ran) -> list[str]:
                     first = max(first, fault.at + fault.down)
             if last - first > ran.shape.patience + SPARE:
                 wrong.append(f"m{member} waits from {first} to {last} beside who has finished")
+    return wrong
+
+
+def nobody_stands(ran: Ran) -> list[str]:
+    """While everybody is at work and within reach, somebody uses a message before patience is over.
+
+    That patience ends at last does not show this: two that wait for each other give each other up.
+    """
+    if any(each.kind in ("lie", "twin", "copy", "full disk") for each in ran.faults):
+        return []
+    works, _ = _times(ran)
+    together = works[0]
+    for member in range(1, ran.shape.members):
+        together = _together(together, works[member])
+    used, wrong = [each[0] for each in ran.of("used")], []
+    for first, last in together:
+        for fault in ran.faults:
+            if fault.kind in ("cut", "stall") and fault.at < last:
+                first = max(first, fault.at + fault.down)
+        steps = [first, *(time for time in used if first < time < last), last]
+        wrong += [
+            f"nobody uses a message from {since} to {until}"
+            for since, until in pairwise(steps)
+            if until - since > ran.shape.patience
+        ]
     return wrong
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from tests.simulated_sites.cast import Shape
+from tests.simulated_sites.cast import MASKS_LONG, Shape
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,23 @@ def _known_to_one(seed: int, shape: Shape) -> list[Fault]:
     ]
 
 
+def _back_late(seed: int, shape: Shape) -> list[Fault]:
+    """A client that is given up, and comes back while the others are some sums further.
+
+    Its disk may be slow, so that it learns where they are, and they are elsewhere when it asks.
+    """
+    if shape.rounds != MASKS_LONG.rounds:
+        return []
+    rng = random.Random(f"back late {seed}")
+    whose, at = rng.randrange(shape.agents), rng.uniform(0.3, 1.0)
+    back = at + shape.patience + rng.uniform(0.0, 0.6)
+    stalls = [
+        Fault("stall", whose, back + rng.uniform(0.0, 0.5), rng.uniform(0.0, 0.3))
+        for _ in range(rng.randrange(3))
+    ]
+    return [Fault("kill", whose, at, back - at), *stalls]
+
+
 def draw(seed: int, shape: Shape) -> list[Fault]:
     """What goes wrong in a run. Which kinds do at all is drawn first: a mixture hides rare ones.
 
@@ -105,7 +122,7 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
         seed: seed of the run.
         shape: kind of run.
     """
-    if alone := _known_to_one(seed, shape):
+    if alone := _known_to_one(seed, shape) or _back_late(seed, shape):
         return alone
     rng = random.Random(f"faults {seed}")
     found: list[Fault] = []

@@ -363,7 +363,26 @@ MUTANTS = (
         "a coordinator that went on is given up as if it were silent",
         "who was left out ends while the coordinator waits for somebody else",
         "patience_kept",
-        Change(Neighbours, "_waits", "turn.phase.sender is Role.SERVER and there > here", "False"),
+        Change(Neighbours, "_times", "(there > here and not above)", "there > here"),
+        shape="masks",
+    ),
+    _mutant(
+        "a sum that is over is waited for",
+        "who comes back and the coordinator wait for each other",
+        "nobody_stands",
+        Change(
+            Neighbours,
+            "notice_that_they_went_on",
+            "if self._terms.early and turn.phase.sender is Role.SERVER:",
+            "if False:",
+        ),
+        shape="masks",
+    ),
+    _mutant(
+        "a coordinator is waited for no longer than it waits",
+        "while it waits for one client, it is given up by the others",
+        "patience_kept",
+        Change(Neighbours, "_times", "return 4 if above else 2", "return 2"),
         shape="masks",
     ),
     _mutant(

@@ -40,7 +40,10 @@ COLUMNS = {
 
 def shape_of(seed: int) -> cast.Shape:
     """The kind of run of a seed."""
-    return random.Random(f"shape {seed}").choices(cast.SHAPES, _WEIGHTS)[0]
+    shape = random.Random(f"shape {seed}").choices(cast.SHAPES, _WEIGHTS)[0]
+    if shape is cast.MASKS and random.Random(f"forty rounds {seed}").random() < 0.1:
+        return cast.MASKS_LONG
+    return shape
 
 
 def of_seed(seed: int, faults: Sequence[Fault] | None = None) -> Ran:

@@ -66,7 +66,8 @@ FOUND = {
         (Fault("kill after publish", 0, 2, 1.0),),
     ),
     "who comes back when its coordinator waits for somebody else": (
-        "a coordinator that went on is given up as if it were silent",
+        "a coordinator that went on is given up as if it were silent + "
+        "a sum that is over is waited for",
         409,
         cast.MASKS,
         (
@@ -119,7 +120,8 @@ def test_what_was_found_is_found_again_without_its_mend(name: str) -> None:
     mistakes = [named(each) for each in mended.split(" + ")]
     with planted(*mistakes), seams.replaced():
         found = set(watchers.broken(run.simulate(*given)))
-    assert found & {watcher for each in mistakes for watcher in each.watchers}
+    for each in mistakes:
+        assert found & set(each.watchers), each.name
 
 
 def in_a_process(hashed: str) -> Sequence[str]:

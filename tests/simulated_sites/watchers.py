@@ -15,6 +15,7 @@ from tests.simulated_sites.endings import (
     no_needless_timeout,
     no_traceback,
     nobody_left_behind,
+    nobody_stands,
     patience_kept,
 )
 from tests.simulated_sites.ran import Ran
@@ -242,6 +243,7 @@ WATCHERS: tuple[Callable[[Ran], list[str]], ...] = (
     all_end,
     all_served,
     nobody_left_behind,
+    nobody_stands,
     no_needless_timeout,
     patience_kept,
     no_traceback,

@@ -263,7 +263,7 @@ class Neighbours:
                 if may_skip or self._terms.early:  # from one that has finished nothing else comes
                     run, rounds = self._terms.run, self._schedule.rounds
                     self.ask([Address.last(run, sender, rounds) for sender in missing])
-            silent = [i for i in missing if waited > patience * (1 + self._waits(i, turn))]
+            silent = [i for i in missing if waited > patience * self._times(i, turn)]
             if silent:
                 awaited = set(self.unfinished()) - set(silent)
                 if may_skip and self.mailbox.finished and not awaited:
@@ -362,6 +362,11 @@ class Neighbours:
             raise BehindError(self._schedule.length)
         if not self._terms.skipping:
             return
+        if self._terms.early and turn.phase.sender is Role.SERVER:
+            # it announces a sum when it has done with those before, whose messages it may delete
+            newest = max(self.mailbox.reached.values())
+            if newest > turn.position:
+                raise BehindError(newest)
         gone, ends = self.mailbox.left_out(), self._schedule.length
         places = [
             ends if sender in self.mailbox.finished else self.mailbox.ahead.get(sender, 0)
@@ -387,14 +392,19 @@ class Neighbours:
             )
         return first
 
-    def _waits(self, sender: int, turn: Turn) -> bool:
-        """Whether a neighbour answered from a round in which it waits for somebody else.
+    def _times(self, sender: int, turn: Turn) -> int:
+        """How many times `patience` a neighbour may take.
 
-        That is an earlier one, or a later one of a coordinator: it has gone on without this member,
-        and has nothing for it until it announces the next sum.
+        More than one if it said that it waits itself, from an earlier round, or, for a coordinator,
+        from a later one: it has gone on without this member, and has nothing for it until it
+        announces the next sum. A coordinator waits twice as long for a client that waits, and then
+        once for enough of them to answer a greeting; its clients must wait longer than that.
         """
+        above = turn.phase.sender is Role.SERVER
         there, here = self._greeted.get(sender, turn.at.round), turn.at.round
-        return there < here or (turn.phase.sender is Role.SERVER and there > here)
+        if there == here or (there > here and not above):
+            return 1
+        return 4 if above else 2
 
     def _greet(self, senders: Sequence[int]) -> None:
         assert self.transport is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +19,7 @@ from tacit._engine.charging import Releases
 from tacit.deploy.member import ending
 from tacit.deploy.member.sending import Sender
 from tacit.deploy.member.sum_session import Sums, SumSession
+from tacit.deploy.messages.absences import Absences
 from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import Address, decode, encode
@@ -147,6 +149,43 @@ def test_a_sum_is_tried_again_without_who_is_missing_and_with_who_comes_back(
         one_message_each(run.sent[number])
     tried = {key for key, _ in run.sent[0] if key.split("/")[2] == "1"}
     assert 120 < len(tried) <= 160
+
+
+@pytest.mark.long
+def test_who_learns_late_where_the_others_are_takes_part_in_the_newest_sum(
+    star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its disk is slow when it comes back: the sum that it would wait for is over by then."""
+    run = star(
+        rounds=60,
+        masks=Masks(1, 3, attempts=90),
+        skipping=True,
+        patience=2.0,
+        seconds_a_round=0.02,
+    )
+    away = Absences.away
+
+    def slowly(self: Absences, *which: int) -> None:
+        time.sleep(0.3)
+        away(self, *which)
+
+    monkeypatch.setattr(Absences, "away", slowly)
+    stop = threading.Event()
+    others, gone = [run.start(i) for i in (0, 1, 3, SERVER)], run.start(2, stop)
+    until(lambda: run.parties[SERVER].progress.round > 5)
+    stop.set()
+    gone.join(100)
+    until(lambda: run.parties[SERVER].progress.left_out == (2,))
+    left = run.parties[SERVER].progress.round
+    until(lambda: run.parties[SERVER].progress.round > left + 5)
+    back = run.start(2)
+    for thread in [*others, back]:
+        thread.join(300)
+    for number in range(AGENTS + 1):
+        np.testing.assert_array_equal(run.answers[number], run.answers[SERVER])
+        assert run.parties[number].rounds == 60
+    # it was given up once, and not again when it was back
+    assert [each.agent for each in run.absences[SERVER]] == [2]
 
 
 @pytest.mark.long
