@@ -104,6 +104,8 @@ if not TYPE_CHECKING:  # type checkers read the names above; this would let any 
         # importing JAX takes half a second, so names are loaded when they are first used
         if name in _MODULES:
             return importlib.import_module(_MODULES[name])
+        if name in _PACKAGES:
+            return importlib.import_module(f"tacit.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module 'tacit' has no attribute {name!r}{_elsewhere(name)}")
         return getattr(importlib.import_module(_HOMES[name]), name)

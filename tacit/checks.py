@@ -31,6 +31,8 @@ def shown(value: Any) -> str:
         return repr(value)
     if isinstance(value, str):
         return repr(value if len(value) <= 40 else value[:37] + "...")
+    if type(value).__name__ in ("DataFrame", "Series"):
+        return f"a table of {len(value):,} rows"
     if hasattr(value, "shape"):
         return f"an array of shape {tuple(value.shape)}"
     name = type(value).__name__

@@ -77,7 +77,7 @@ def _check_deltas(deltas: Sequence[float], owners: Owners, records_per_person: i
             delta,
             units,
             kind if public.unit is Unit.AGENT else f"{kind} of {name}",
-            "or say large_delta = true in [privacy] (Privacy(large_delta=True)) if that is meant",
+            "or accept it with large_delta = true in [privacy] (large_delta=True) if that is meant",
         )
 
 

@@ -175,7 +175,7 @@ def _array(value: Any, hint: Any) -> str | None:
             return None
         if np.asarray(value).dtype.kind in kinds:
             return None
-    return f"an array of {what}, shape ({hint.dim_str})"
+    return f"an array of {what}, shape ({', '.join(hint.dim_str.split())})"
 
 
 def _whole(value: Any) -> bool:

@@ -106,7 +106,7 @@ def _check_names(
     taken, needed, any_name = parameters(target)
     unknown = [] if any_name else [name for name in named if name not in taken]
     if unknown:
-        meant = hint(
+        meant = _within(unknown[0], hints_of(target)) or hint(
             unknown[0],
             [name for name in taken if name not in named],
             f"there are {', '.join(taken)}",
@@ -119,6 +119,16 @@ def _check_names(
         words = [_example(name, wanted(_NOTHING, hints.get(name, Any))) for name in missing]
         how = _documented_call(target) or f"give {', '.join(words)}"
         raise error(f"{target.__name__} needs {', '.join(missing)}; {how}")
+
+
+def _within(unknown: str, hints: Mapping[str, Any]) -> str:
+    """What to say of an argument of a class that is an argument here; empty if there is none."""
+    for name, asked in hints.items():
+        for kind in (asked, *typing.get_args(asked)):
+            own = isinstance(kind, type) and kind.__module__.startswith("tacit.")
+            if own and unknown in getattr(kind, "__dataclass_fields__", ()):
+                return f"give {name}={kind.__name__}({unknown}=...)"
+    return ""
 
 
 def _check_complete(

@@ -14,6 +14,9 @@ from tacit.cli.pairs import pairs
 from tacit.cli.writing import check_free, write_text
 from tacit.errors import ConfigError, ProblemError
 
+_TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".pq")
+"""Suffixes of tables, in lower case."""
+
 if TYPE_CHECKING:
     from tacit.method.fitted_hazards import FittedHazards
 
@@ -34,7 +37,9 @@ def predict_table(
     def command() -> int:
         from tacit.data.loaders import load
         from tacit.method import load_hazards, load_model, load_regression
+        from tacit.method.answer import reach
 
+        reach(level)
         file = _file(model)
         if output is not None:
             read = {"the table": data, "the model": file}
@@ -111,6 +116,11 @@ def _file(model: Path) -> Path:
     from tacit.study.fitted import MODEL, NAME
 
     if not model.is_dir():
+        if model.suffix.lower() in _TABLES:
+            raise ConfigError(
+                f"MODEL {model} is a table; the model comes first, then the table: tacit predict "
+                f"results {model}"
+            )
         return model
     found = [model / name for name in (NAME, MODEL) if (model / name).exists()]
     if not found:

@@ -103,7 +103,7 @@ class Command:
             plain = "_" not in found[1] and found[1] not in self.flags
             return found[0] if plain else f"({self.names.get(found[1], found[1])})"
 
-        line = re.sub(r"\b(\w+) = true in \[\w+\](?: \(\w+\(\w+=True\)\))?", accepted, line)
+        line = re.sub(r"\b(\w+) = true in \[\w+\](?: \((?:\w+\()?\w+=True\)\)?)?", accepted, line)
         line = re.sub(r"in a study, (\w+) = '(\w+)'", remedied, line)
         line = re.sub(r"(?<![\w\].'\"{\[/=-])(\w+)=(\[[^\]]*\]|'[^']*'|[^\s;,:)]*)", renamed, line)
         if "local" in self.flags:

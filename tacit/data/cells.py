@@ -195,8 +195,9 @@ def chosen(columns: Any, name: str) -> Column:
     """
     found = columns.get(name)
     if found is None:
+        those = f"these are: {', '.join(columns)}"
         raise ProblemError(
-            f"column {checks.shown(name)} is not declared; these are: {', '.join(columns)}"
+            f"column {checks.shown(name)} is not declared; {checks.hint(str(name), columns, those)}"
         )
     return found
 

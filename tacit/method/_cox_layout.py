@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from tacit.data.cells import Column
 from tacit.errors import ConfigError
+from tacit.method._times import place_of
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,13 @@ def layout_of(
     inner, given = edges[1:-1], f"periods=[{', '.join(f'{each:g}' for each in periods)}]"
     found: list[int] = []
     for end in periods:
-        near = np.isclose(inner, end, rtol=1e-9, atol=0.0)
-        if not near.any():
+        place = place_of(end, inner)
+        if place is None:
             shown = ", ".join(f"{each:g}" for each in inner) or "none, with one piece"
             raise ConfigError(
                 f"{given}: {end:g} is not an inner end of a piece; these are: {shown}"
             )
-        found.append(int(np.argmax(near)) + 1)
+        found.append(place + 1)
     if any(low >= high for low, high in pairwise(found)):
         raise ConfigError(f"{given} must be ascending")
     whole = [0, *found, len(edges) - 1]

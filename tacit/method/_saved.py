@@ -17,6 +17,13 @@ from tacit.data.feature import FEATURES, Feature
 from tacit.data.schema import Schema
 from tacit.errors import ConfigError, ProblemError, RuntimeFailure, TacitError
 
+_READERS = {
+    "regression": "load_regression",
+    "fitted-model": "load_model",
+    "hazards": "load_hazards",
+}
+"""Functions that read fits, by the formats of their files."""
+
 
 class SavedFit(BaseModel):
     """What every such file says of the fit and its columns."""
@@ -62,9 +69,18 @@ def saved_text(path: str | Path, known: str) -> str:
         return text
     if found != known:
         raise ProblemError(
-            f"{path}: has the format {checks.shown(found)}; this version of tacit reads {known!r}"
+            f"{path}: has the format {checks.shown(found)}, and {known!r} is read here; "
+            + _reader(found)
         )
     return text
+
+
+def _reader(found: Any) -> str:
+    """What reads a file of another format."""
+    for kind, reader in _READERS.items():
+        if str(found).startswith(f"tacit-{kind}-"):
+            return f"tacit.method.{reader} reads it, or that of a newer tacit"
+    return "give the file of a fit, or take the version of tacit that wrote it"
 
 
 def write_saved(path: str | Path, text: str) -> None:

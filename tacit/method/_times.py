@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -90,3 +91,9 @@ def ends_of(time: Column, edges: tuple[float, ...]) -> tuple[float, ...]:
     assert scale is not None
     inner = time.edges or tuple(map(scale.of, edges[1:-1]))
     return (*inner, scale.of(scale.upper))
+
+
+def place_of(given: float, ends: Sequence[float]) -> int | None:
+    """Which of some ends is meant by a number with the digits that messages print, if any."""
+    near = np.isclose(ends, given, rtol=1e-5, atol=0.0)
+    return int(np.argmax(near)) if near.any() else None

@@ -18,7 +18,15 @@ from tacit.method._one_sum import OneSum
 from tacit.method._survival_curve import SEEN, Cells, curve, median, restricted_mean
 from tacit.method._survival_rows import Lifetimes
 from tacit.method._survival_test import log_rank
-from tacit.method._times import check_cut, check_event, check_number, check_time, edges_of, ends_of
+from tacit.method._times import (
+    check_cut,
+    check_event,
+    check_number,
+    check_time,
+    edges_of,
+    ends_of,
+    place_of,
+)
 from tacit.method.answer import Refused
 from tacit.method.survival_answer import Group, SurvivalCurves
 from tacit.privacy.budget import Privacy
@@ -112,8 +120,8 @@ class PrivateSurvival(OneSum):
 
     def _place(self, until: float) -> int | None:
         """Number of intervals up to one of their ends."""
-        near = np.isclose(self.edges[1:], until, rtol=1e-9, atol=0.0)
-        return int(np.argmax(near)) + 1 if near.any() else None
+        place = place_of(until, self.edges[1:])
+        return None if place is None else place + 1
 
     @property
     def edges(self) -> tuple[float, ...]:

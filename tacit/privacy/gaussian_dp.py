@@ -54,7 +54,8 @@ def log_delta(mu: Real, epsilon: Real) -> Float[np.ndarray, "*shape"]:
         # beyond this, upper and lower have no digits left: use the tail of the loss, N(mu^2/2,
         # mu^2)
         above = np.maximum((epsilon - mu**2 / 2) / mu - 8.0 * _LAST_BIT * mu, 0.0)
-    return np.where(mu > _HUGE, -(above**2) / 2, np.where(upper < 5.0, left, right))
+        far = -(above**2) / 2
+    return np.where(mu > _HUGE, far, np.where(upper < 5.0, left, right))
 
 
 def epsilon_from_mu(mu: Real, delta: float) -> Float[np.ndarray, "*shape"]:

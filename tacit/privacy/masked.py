@@ -174,7 +174,8 @@ class SecureSum(AbstractHiding):
                 f"masks cancel in a sum over all agents, taken at an iterate that everybody knows, "
                 f"and the release of phase {phase.name!r} is not one: {reason}. Take a method "
                 "that sums at a public iterate, such as gradient-descent (`tacit methods` says "
-                "which take masks; between peers on network.ExactSum), or leave masks out"
+                "which take masks; between peers with exact_sum, network.ExactSum), or leave "
+                "masks out"
             )
 
     def check_message(self, name: str, *, altered: bool, kept: bool) -> None:

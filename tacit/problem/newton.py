@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.errors import ProblemError
 from tacit.problem.composite import (
     Composite,
     gradient_and_hessian,
@@ -79,7 +80,16 @@ def _step(hessian: np.ndarray) -> float:
 
 
 def _newton(slope: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """The shortest solution of `slope @ move = -residual`; columns may be collinear."""
+    """The shortest solution of `slope @ move = -residual`; columns may be collinear.
+
+    Raises:
+        ProblemError: numbers that are not finite.
+    """
+    if not (np.isfinite(slope).all() and np.isfinite(residual).all()):
+        raise ProblemError(
+            "the objective's derivatives are not finite: features or targets are too large to "
+            "square; rescale them, or declare bounds"
+        )
     return np.linalg.lstsq(slope, -residual, rcond=1e-13)[0]
 
 

@@ -20,7 +20,7 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -87,6 +87,7 @@ def convergence(result: Result) -> go.Figure:
     return figures.convergence(result.history.rounds, lines, colours)
 
 
+@runtime_checkable
 class Fitted(Protocol):
     """A fitted regression, as `tacit.glm` and `load_regression` give it."""
 
@@ -107,6 +108,10 @@ def coefficients(result: Result | Fitted) -> go.Figure:
     Raises:
         ConfigError: the answer has no coefficients, or Plotly is not installed.
     """
+    if not isinstance(result, Result | Fitted):
+        raise ConfigError(
+            f"result is {checks.shown(result)}; give the result of tacit.run, or a regression"
+        )
     answer = result.answer if isinstance(result, Result) else result.table
     if isinstance(answer, CoefficientTable):
         return figures.forest(answer.effects(), answer.effect)
@@ -220,6 +225,9 @@ def _lines(results: Any) -> dict[str, list[Result]]:
         at = f"results[{name!r}]" if name else "results"
         members = [members] if isinstance(members, Result) else members
         if not isinstance(members, Sequence) or any(not isinstance(r, Result) for r in members):
+            if isinstance(members, Sequence) and not isinstance(members, str):
+                place = next(i for i, each in enumerate(members) if not isinstance(each, Result))
+                at, members = f"{at}[{place}]", members[place]
             raise ConfigError(
                 f"{at} is {checks.shown(members)}; give a list of results of tacit.run, or a "
                 "mapping from names to such lists"

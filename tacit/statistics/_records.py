@@ -144,6 +144,7 @@ def budget(
     masks: Masks | None,
     records_per_person: int,
     sites_per_person: int,
+    large_delta: bool,
 ) -> Privacy | None:
     """The budget of a whole function, or `None` without an epsilon.
 
@@ -162,6 +163,7 @@ def budget(
         delta=delta,
         relation=relation,
         sites_per_person=sites_per_person,
+        large_delta=large_delta,
         records_per_person=records_per_person,
         masks=masks,
     )

@@ -115,6 +115,7 @@ def cox(
     masks: Masks | None = ONE_COLLUDER,
     records_per_person: int = 1,
     sites_per_person: int = 1,
+    large_delta: bool = False,
     decimal: Literal[".", ","] = ".",
     size: int | Sequence[int] | None = None,
     seed: int | None = None,
@@ -152,6 +153,7 @@ def cox(
             them are protected together; standard errors still take records as independent.
         sites_per_person: maximum number of sites with records of one person, at least 1; more than
             1 needs `masks=None`.
+        large_delta: accept a delta of at least one over the number of records of a site.
         decimal: decimal mark of numbers that the table holds as text, such as `data.load` leaves
             them.
         size: declared public number near the number of records of a site; needed under
@@ -210,7 +212,9 @@ def cox(
         limit,
         strata=None if strata is None else records.column(strata),
         periods=tuple(periods),
-        privacy=budget(epsilon, delta, relation, masks, records_per_person, sites_per_person),
+        privacy=budget(
+            epsilon, delta, relation, masks, records_per_person, sites_per_person, large_delta
+        ),
     )
     result = run_on(records, method, method.only_rounds, seed, ledger, dataset)
     return Cox(result.guarantee, result, schema, tuple(on))

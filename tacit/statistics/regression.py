@@ -188,6 +188,7 @@ def glm(
     masks: Masks | None = ONE_COLLUDER,
     records_per_person: int = 1,
     sites_per_person: int = 1,
+    large_delta: bool = False,
     sums: int = 4,
     covariance: Literal["model", "robust"] | None = None,
     weights: str | None = None,
@@ -223,6 +224,7 @@ def glm(
             them are protected together; standard errors still take records as independent.
         sites_per_person: maximum number of sites with records of one person, at least 1; more than
             1 needs `masks=None`.
+        large_delta: accept a delta of at least one over the number of records of a site.
         sums: number of sums, 3 or 4.
         covariance: "model", or "robust" for a sandwich; by default "model", or with weights
             "robust".
@@ -287,7 +289,9 @@ def glm(
     divided = by_column(prepared, sites)
     records = record_tables(divided.features, schema, names=divided.names, size=size)
     weighted = None if weights is None else found[weights]
-    agreed = budget(epsilon, delta, relation, masks, records_per_person, sites_per_person)
+    agreed = budget(
+        epsilon, delta, relation, masks, records_per_person, sites_per_person, large_delta
+    )
     method = PrivateGLM(design, target, family, sums, covariance, weights=weighted, privacy=agreed)
     result = run_on(records, method, sums, seed, ledger, dataset)
     return Regression(formula, result.guarantee, result, schema)

@@ -73,6 +73,7 @@ def survival(
     masks: Masks | None = ONE_COLLUDER,
     records_per_person: int = 1,
     sites_per_person: int = 1,
+    large_delta: bool = False,
     decimal: Literal[".", ","] = ".",
     size: int | Sequence[int] | None = None,
     seed: int | None = None,
@@ -108,6 +109,7 @@ def survival(
             them are protected together; intervals and the test still take records as independent.
         sites_per_person: maximum number of sites with records of one person, at least 1; more than
             1 needs `masks=None`.
+        large_delta: accept a delta of at least one over the number of records of a site.
         decimal: decimal mark of numbers that the table holds as text, such as `data.load` leaves
             them.
         size: declared public number near the number of records of a site; needed under
@@ -162,7 +164,9 @@ def survival(
         None if by is None else records.column(by),
         intervals,
         until,
-        privacy=budget(epsilon, delta, relation, masks, records_per_person, sites_per_person),
+        privacy=budget(
+            epsilon, delta, relation, masks, records_per_person, sites_per_person, large_delta
+        ),
     )
     result = run_on(records, method, 1, seed, ledger, dataset)
     return Survival(result.guarantee, result, schema)

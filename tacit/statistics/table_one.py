@@ -67,6 +67,7 @@ def table1(
     masks: Masks | None = ONE_COLLUDER,
     records_per_person: int = 1,
     sites_per_person: int = 1,
+    large_delta: bool = False,
     decimal: Literal[".", ","] = ".",
     size: int | Sequence[int] | None = None,
     seed: int | None = None,
@@ -105,6 +106,7 @@ def table1(
             them are protected together; p-values still take records as independent.
         sites_per_person: maximum number of sites with records of one person, at least 1; more than
             1 needs `masks=None`.
+        large_delta: accept a delta of at least one over the number of records of a site.
         decimal: decimal mark of numbers that the table holds as text, such as `data.load` leaves
             them.
         size: declared public number near the number of records of a site; needed under
@@ -156,7 +158,9 @@ def table1(
         bins,
         shares,
         suppress_below,
-        privacy=budget(epsilon, delta, relation, masks, records_per_person, sites_per_person),
+        privacy=budget(
+            epsilon, delta, relation, masks, records_per_person, sites_per_person, large_delta
+        ),
     )
     result = run_on(records, method, 1, seed, ledger, dataset)
     return Description(result.guarantee, result, schema, chosen.left_out)

@@ -164,6 +164,8 @@ def parse_study(
     Raises:
         ConfigError: as for `read_study`.
     """
+    if text.rstrip().endswith(".toml") and "\n" not in text.strip():
+        raise ConfigError(f"text={text!r} is the path of a file; read it with read_study({text!r})")
     return check_document(toml.parse(text, name), name, folder, text, admit)
 
 

@@ -45,8 +45,8 @@ def propose(
     """
     if len(agents) < 2:
         raise ConfigError(
-            f"a run between sites has at least 2 agents, and {len(agents)} is given; give --agent "
-            "CARD=RECORDS once for each site"
+            f"a run between sites has at least 2 agents, and {len(agents)} is given; name every "
+            "site (--agent CARD=RECORDS for a manifest, --member FILE or CARD for tacit site)"
         )
     names, classes = features(source, data)
     vouchers: dict[str, str] = {}

@@ -99,7 +99,9 @@ class Ledger:
         """
         path = Path(path)
         if not path.is_file():
-            raise LedgerError(f"there is no ledger at {path}; make one with `tacit ledger new`")
+            raise LedgerError(
+                f"there is no ledger at {path}; make one with Ledger.create or `tacit ledger new`"
+            )
         return cls(Writer(path, at_least))
 
     @property

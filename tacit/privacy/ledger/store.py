@@ -98,7 +98,9 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         LedgerUnwritable: it cannot be opened for writing.
     """
     if not path.is_file():
-        raise LedgerError(f"there is no ledger at {path}; make one with `tacit ledger new`")
+        raise LedgerError(
+            f"there is no ledger at {path}; make one with Ledger.create or `tacit ledger new`"
+        )
     connection = None
     with reported(path):
         try:

@@ -70,7 +70,19 @@ def parse(data: bytes | str, name: str, largest: int = LARGEST) -> dict[str, Any
         line = f":{where[1]}" if where else ""
         reason = str(error).split(" (at ")[0]
         remedy = _unquoted(text, int(where[1])) if where else "correct this line"
+        if looks_like_a_table(name, text):
+            raise ConfigError(
+                f"{name}: a table, and a file in TOML must stand here (a study, card or manifest); "
+                "give one, or write a study of this table with `tacit init`"
+            ) from error
         raise ConfigError(f"{name}{line}: not valid TOML: {reason}; {remedy}") from error
+
+
+def looks_like_a_table(name: str, text: str) -> bool:
+    """Whether a file is named as tables are, or has a first line as they have."""
+    header = text.split("\n", 1)[0]
+    named = name.lower().endswith((".csv", ".tsv", ".xlsx", ".parquet", ".pq"))
+    return named or ("," in header and not set(header) & set('=[]#"'))
 
 
 def _unquoted(text: str, line: int) -> str:

@@ -17,6 +17,13 @@ RESULT_FORMAT = "tacit-result-1"
 """Version of the results directory, in `result.json`."""
 
 
+def _reason(error: OSError) -> str:
+    """Why a directory cannot be made."""
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return f"{error.filename} is a file, not a directory"
+    return str(error.strerror)
+
+
 @dataclass
 class Destination:
     """A results directory to be written.
@@ -70,7 +77,7 @@ class Destination:
             self._staged = True
         except OSError as error:
             raise ConfigError(
-                f"{self._named} cannot be written ({error.strerror}); choose a "
+                f"{self._named} cannot be written ({_reason(error)}); choose a "
                 "directory that you may write to"
             ) from error
         finally:

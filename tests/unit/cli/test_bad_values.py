@@ -209,3 +209,23 @@ def test_advice_asks_for_options(tmp_path: Path) -> None:
     study = write(tmp_path)
     assert "give --agents" in told("advise", study, "--epsilon", "1")
     assert "give --records" in told("advise", study, "--agents", "4")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("run", "{table}"), ("a table", "study", "tacit init")),
+        (("keys", "trust", "north", "{table}"), ("a table", "card")),
+        (("predict", "{table}", "results"), ("MODEL", "first", "tacit predict")),
+        (("predict", "model.json", "{table}", "--level", "95"), ("--level 95.0", "0 and 1")),
+    ],
+    ids=" ".join,
+)
+def test_a_table_or_a_level_in_a_wrong_place_is_told(
+    words: Sequence[str], told: Sequence[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("age,ill\n40,1\n")
+    assert main([word.format(table=table) for word in words]) == 2
+    said = capsys.readouterr().err
+    assert all(each in said for each in told), said
