@@ -128,11 +128,12 @@ def check_unweighted(graph: networkx.Graph[Any]) -> None:
 
 def _check_single(graph: networkx.Graph[Any]) -> None:
     """Refuse parallel edges of a graph of several edges a pair, which would count as one."""
+    kind = "DiGraph" if graph.is_directed() else "Graph"
     for sender, receiver in graph.edges():
         if (count := graph.number_of_edges(sender, receiver)) > 1:
             raise NetworkError(
                 f"the graph has {count} edges from {sender!r} to {receiver!r}, and agents exchange "
-                "one message a round: merge them by networkx.Graph(graph), or networkx.DiGraph"
+                f"one message a round: merge them by networkx.{kind}(graph)"
             )
 
 

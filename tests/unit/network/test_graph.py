@@ -49,6 +49,8 @@ def test_duplicate_edges_are_merged():
 def test_parallel_edges_of_networkx_are_refused():
     with pytest.raises(NetworkError, match=r"2 edges from 1 to 2.*networkx\.Graph\(graph\)"):
         Graph.from_networkx(nx.MultiGraph([(0, 1), (1, 2), (1, 2)]))
+    with pytest.raises(NetworkError, match=r"networkx\.DiGraph\(graph\)"):
+        Graph.from_networkx(nx.MultiDiGraph([(0, 1), (1, 0), (1, 0)]))
     single = nx.MultiGraph([(0, 1), (1, 2)])
     assert Graph.from_networkx(single).degrees.tolist() == [1, 2, 1]
 
