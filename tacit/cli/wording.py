@@ -5,6 +5,7 @@ An argument of a function and the option that it comes from have the same name.
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -89,14 +90,14 @@ class Command:
             if name not in self.names or _CODE.search(line[: found.start()]):
                 return found[0]
             if value.startswith("["):
-                value = re.sub(r"[\[\]' ]", "", value)
+                value = _with_commas(value)
             return self.names[name] + ("" if name in self.flags else f" {value}".rstrip())
 
         def accepted(found: re.Match[str]) -> str:
             return self.names[found[1]] if found[1] in self.flags else found[0]
 
         def remedied(found: re.Match[str]) -> str:
-            known = found[1] in self.names and "study" not in self.names
+            known = found[1] in self.names and "study" not in self.given
             return f"that is {self.names[found[1]]} {found[2]}" if known else found[0]
 
         def named(found: re.Match[str]) -> str:
@@ -131,6 +132,15 @@ def _names(param: Any) -> Iterator[tuple[str, str]]:
     yield from ((each, longest) for each in (name, param.name))
     if getattr(param, "multiple", False):
         yield f"{name}s", longest
+
+
+def _with_commas(shown: str) -> str:
+    """A list in a message as it is given to an option; as it is where it is no list of values."""
+    try:
+        text = ",".join(map(str, ast.literal_eval(shown)))
+    except (ValueError, SyntaxError, TypeError):
+        return shown
+    return repr(text) if " " in text else text
 
 
 def _same(shown: str, given: Any) -> bool:

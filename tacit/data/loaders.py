@@ -83,7 +83,7 @@ def several(path: str | Path) -> bool:
 def _load_all(pattern: Path, options: dict[str, Any]) -> pd.DataFrame:
     files = sorted(pattern.parent.glob(pattern.name))
     if not files:
-        raise ProblemError(f"{pattern}: no file matches")
+        raise ProblemError(f"{pattern}: no file matches; check the path")
     tables: list[pd.DataFrame] = []
     for file in files:
         table = load(file, **options)

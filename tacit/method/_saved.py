@@ -101,7 +101,9 @@ def write_saved(path: str | Path, text: str) -> None:
     try:
         Path(path).write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise RuntimeFailure(f"{path} cannot be written ({error.strerror})") from error
+        raise RuntimeFailure(
+            f"{path} cannot be written ({error.strerror}); choose another place"
+        ) from error
 
 
 @contextmanager

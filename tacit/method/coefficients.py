@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit import checks
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method import latex
 from tacit.method.aligned import ruled
@@ -374,6 +375,7 @@ class CoefficientTable:
         shown = self.frame().to_html(index=False, na_rep="", float_format="{:#.4g}".format)
         return f"{shown}<p>{escape(self.sentence())}</p>"
 
+    @checked(ConfigError)
     def to_latex(self, *, ratios: bool = False, errors: bool = False, below: str = "") -> str:
         """The table in LaTeX, for the booktabs package; what levels are against is in a comment.
 

@@ -19,7 +19,7 @@ from tacit.data.design import Design
 from tacit.data.formula import parse_formula
 from tacit.data.frames import Table, from_frame
 from tacit.data.schema import Schema
-from tacit.errors import ProblemError
+from tacit.errors import ConfigError, ProblemError
 from tacit.method._glm_predictions import predicted
 from tacit.method._new_records import declared, read, values_moved
 from tacit.method._saved import SavedFit, declarations, reading, saved_text, today, write_saved
@@ -73,6 +73,7 @@ class FittedRegression:
         """The table as a pandas frame, one row per coefficient."""
         return self.table.frame()
 
+    @checked(ConfigError)
     def to_latex(self, *, ratios: bool = False, errors: bool = False) -> str:
         """The table in LaTeX, for the booktabs package, with records and guarantee below it.
 

@@ -11,7 +11,13 @@ from jaxtyping import ArrayLike, Bool, Float, Int, PRNGKeyArray
 from tacit.arguments import checked
 from tacit.errors import NetworkError
 from tacit.network.base import Mixing
-from tacit.network.links import Links, links_from_edges, links_from_networkx, require_connected
+from tacit.network.links import (
+    Links,
+    check_unweighted,
+    links_from_edges,
+    links_from_networkx,
+    require_connected,
+)
 from tacit.network.peers import AbstractPeerNetwork
 from tacit.network.weights import link_weights
 from tacit.ranges import Count
@@ -56,7 +62,8 @@ class Graph(AbstractPeerNetwork):
         """Convert a NetworkX graph; an arrow `u -> v` of a directed one lets `u` send to `v`.
 
         Agents are numbered in the sorted order of the nodes, or in their given order where nodes
-        cannot be compared. Parallel edges are merged, edge attributes are ignored.
+        cannot be compared. Attributes of edges are ignored, but for weights, which are refused
+        where nothing says what to mix with instead.
 
         Args:
             graph: connected graph, strongly connected if directed, without self-loops.
@@ -66,8 +73,11 @@ class Graph(AbstractPeerNetwork):
             kind: name of the graph, for drawing.
 
         Raises:
-            NetworkError: fewer than two agents, a self-loop, several components, wrong weights.
+            NetworkError: fewer than two agents, a self-loop, parallel edges, several components,
+                wrong weights, or edges with a weight other than 1 without `weights`.
         """
+        if weights is None:
+            check_unweighted(graph)
         return cls(links_from_networkx(graph), weights, kind)
 
     @classmethod

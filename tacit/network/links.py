@@ -88,16 +88,18 @@ def links_from_edges(
 def links_from_networkx(graph: networkx.Graph[Any]) -> Links:
     """Number the nodes of a NetworkX graph (sorted if possible) and sort its edges.
 
-    Parallel edges are merged; edge attributes are ignored.
+    Edge attributes are ignored; see `check_unweighted`.
 
     Raises:
-        NetworkError: as for `links_from_edges`.
+        NetworkError: as for `links_from_edges`, or parallel edges.
     """
     if not hasattr(graph, "is_directed"):
         raise NetworkError(
             f"graph is {checks.shown(graph)}; give a NetworkX graph: networkx.Graph(edges), or of "
             "a matrix networkx.from_numpy_array(matrix)"
         )
+    if graph.is_multigraph():
+        _check_single(graph)
     names = sorted_names(graph.nodes)
     ends = chain.from_iterable(graph.edges())
     if not isinstance(names, range):
@@ -105,6 +107,34 @@ def links_from_networkx(graph: networkx.Graph[Any]) -> Links:
         ends = (ids[name] for name in ends)
     edges = np.fromiter(ends, dtype=np.int64)
     return links_from_edges(names, edges.reshape(-1, 2), graph.is_directed())
+
+
+def check_unweighted(graph: networkx.Graph[Any]) -> None:
+    """Refuse a NetworkX graph whose edges have weights, where nothing says what to mix with.
+
+    Raises:
+        NetworkError: an edge with another weight than 1.
+    """
+    edges = graph.edges(data="weight", default=1) if hasattr(graph, "is_directed") else ()
+    for sender, receiver, weight in edges:
+        if weight != 1:
+            raise NetworkError(
+                f"the edge from {sender!r} to {receiver!r} has weight={checks.shown(weight)}, and "
+                "weights of edges are not used: say what agents mix with, as in "
+                "network.Graph.from_networkx(graph, weights='metropolis') or with a doubly "
+                "stochastic matrix as weights, or take them off: networkx.Graph(list(graph.edges))"
+            )
+
+
+def _check_single(graph: networkx.Graph[Any]) -> None:
+    """Refuse parallel edges of a graph of several edges a pair, which would count as one."""
+    kind = "DiGraph" if graph.is_directed() else "Graph"
+    for sender, receiver in graph.edges():
+        if (count := graph.number_of_edges(sender, receiver)) > 1:
+            raise NetworkError(
+                f"the graph has {count} edges from {sender!r} to {receiver!r}, and agents exchange "
+                f"one message a round: merge them by networkx.{kind}(graph)"
+            )
 
 
 def sorted_names(nodes: Iterable[Hashable]) -> Sequence[Hashable]:

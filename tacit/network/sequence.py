@@ -14,6 +14,7 @@ from tacit.network.base import Mixing
 from tacit.network.graph import Graph
 from tacit.network.links import (
     Links,
+    check_unweighted,
     component_labels,
     links_from_networkx,
     positions,
@@ -50,7 +51,7 @@ class AbstractSequence(AbstractPeerNetwork):
     def __init__(
         self, graphs: Graphs, connected: Connected, weights: str | None, repeats: bool
     ) -> None:
-        links = _links(graphs)
+        links = _links(graphs, weights)
         whole = union(links)
         super().__init__(whole, "graph", _declared(links, connected, repeats), varying=True)
         shape = (len(links), len(whole.receivers))
@@ -158,9 +159,12 @@ class Recorded(AbstractSequence):
         return np.full(self.agents, rounds)
 
 
-def _links(graphs: Graphs) -> list[Links]:
+def _links(graphs: Graphs, weights: str | None) -> list[Links]:
     if not len(graphs):
         raise NetworkError("the sequence of graphs is empty; give at least one graph")
+    for graph in graphs if weights is None else ():
+        if not isinstance(graph, Graph):
+            check_unweighted(graph)
     links = [
         graph.links if isinstance(graph, Graph) else links_from_networkx(graph) for graph in graphs
     ]

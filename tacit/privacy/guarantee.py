@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.kinds import Relation, Unit
 from tacit.privacy import wording
@@ -177,6 +178,7 @@ class Guarantee:
         """
         return replace(self, status=Status.REFUTED, measured_epsilon=epsilon, measured_by=how)
 
+    @checked(PrivacyError)
     def sentence(self, *, assumptions: bool = True) -> str:
         """The guarantee in words, with all its conditions; numbers are rounded up.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, SupportsIndex
 
+from tacit.arguments import checked
 from tacit.errors import NonPrivateRelease, PrivacyError
 from tacit.privacy import wording
 from tacit.privacy.guarantee import FORMAT, Guarantee, Status, check_format, parsed
@@ -71,6 +72,7 @@ class Guarantees(Sequence[Guarantee]):
         """Whether every owner's guarantee is a certificate."""
         return all(each.certificate for each in self.owners)
 
+    @checked(PrivacyError)
     def sentence(self, *, assumptions: bool = True) -> str:
         """One sentence if all guarantees are equal, else the range and a list.
 

@@ -291,7 +291,8 @@ def record_tables(
             division.
 
     Raises:
-        ProblemError: tables that do not match the schema, or fewer than two agents.
+        ProblemError: tables that do not match the schema, with values beyond declared bounds or
+            levels that are not 0 or 1, or fewer than two agents.
 
     Example:
         >>> from tacit.data.schema import Categorical, Schema
@@ -316,6 +317,8 @@ def record_tables(
     found = [
         _table(table, len(entries), owner) for table, owner in zip(tables, owners, strict=True)
     ]
+    for table, owner in zip(found, owners, strict=True):
+        _check_declared(table, columns, owner)
     counts = np.array([len(table) for table in found])
     if size is not None:
         good = checks.numeric(size) and np.shape(size) in ((), (len(found),))
@@ -371,6 +374,28 @@ def entries_of(columns: Mapping[str, Column], intercept: bool) -> tuple[str, ...
             found.append(column.name)
             found += [] if column.missing is None else [f"{column.name}=missing"]
     return (*found, "intercept") if intercept else tuple(found)
+
+
+def _check_declared(table: np.ndarray, columns: Mapping[str, Column], owner: str) -> None:
+    """Refuse values that `prepare` does not make of columns declared like this."""
+    for column in columns.values():
+        for place in (*column.places, *([] if column.missing is None else [column.missing])):
+            scale = None if place == column.missing else column.scale
+            values = table[:, place]
+            if scale is None:
+                wrong, what = ~np.isin(values, (0.0, 1.0)), "is neither 0 nor 1"
+            else:
+                low, high = sorted((scale.of(scale.lower), scale.of(scale.upper)))
+                slack = 1e-9 * max(1.0, abs(low), abs(high))
+                wrong = (values < low - slack) | (values > high + slack)
+                what = f"lies beyond its declared bounds {scale.lower:g} and {scale.upper:g}"
+            wrong &= ~np.isnan(values)
+            if wrong.any():
+                raise ProblemError(
+                    f"the table of {owner} has an entry of column {column.name!r} in row "
+                    f"{np.flatnonzero(wrong)[0]} that {what}; make it with data.prepare, which "
+                    "scales values, moves them to their bounds and finds their levels"
+                )
 
 
 def _table(table: Any, width: int, owner: str) -> np.ndarray:

@@ -97,6 +97,7 @@ class Regression:
         """The table as a pandas frame, one row per coefficient."""
         return self.table.frame()
 
+    @checked(ConfigError)
     def to_latex(self, *, ratios: bool = False, errors: bool = False) -> str:
         """The table in LaTeX, for the booktabs package, with records and guarantee below it.
 

@@ -59,6 +59,8 @@ def test_what_an_option_gave_is_blamed_on_the_option(tmp_path: Path) -> None:
     )
     text = changed('column = "site"', 'column = "site"\nsites = ["A", "B", "C", "D"]')
     study = write(tmp_path, text)
+    ring = ("--records", "20", "--parameters", "3", "--agents", "2", "--epsilon", "1")
+    assert "that is --graph path" in told("advise", *ring, "--graph", "ring")
     for words, said in (
         (("--prevalence", "30", "--records", "20"), "error: --prevalence 30.0 must be above 0"),
         (("--records", "6,6"), "error: --records 6,6 has 2 numbers for 4 sites"),

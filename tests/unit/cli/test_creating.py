@@ -81,7 +81,7 @@ def test_its_tests_pass_and_tacit_finds_it(tmp_path: Path) -> None:
         ("noisy_mixing", "such as noisy-mixing"),
         ("2", "such as my-method"),
         ("../up", "such as up"),
-        ("dpsg", "NAME='dpsg' is a method already"),
+        ("dpsg", "NAME 'dpsg' is a method already"),
         ("pvp-as-published", "is a method already"),
         ("class", "a module or a word 'class' already"),
         ("numpy", "a module or a word 'numpy' already"),

@@ -67,6 +67,7 @@ def test_what_has_no_option_keeps_its_words(fit: Command) -> None:
         ("give separator=';', or encoding=", "give --separator ';', or --encoding"),
         ("formula='a b' has no ~", "FORMULA 'a b' has no ~"),
         ("levels=['a'] and map={'a': 1}", "--levels a and --map {'a': 1}"),
+        ("sites=['a b', ' c'] has no", "--sites 'a b, c' has no"),
         ("accept it by name (large_delta)", "accept it by name (--large-delta)"),
         ("say Privacy(epsilon=1.0)", "say Privacy(epsilon=1.0)"),
         ("--bounds epsilon=18:90 has no value", "--bounds epsilon=18:90 has no value"),

@@ -30,9 +30,7 @@ def test_what_an_option_said_is_not_looked_for_in_the_study(tmp_path: Path) -> N
     output.touch()
     told = refused("run", study, "--output", output)
     assert told.startswith(f"error: --output '{output}' exists and is never overwritten")
-    assert "'--rounds' / '-r': Input should be greater than or equal to 1" in refused(
-        "account", study, "-r", "0"
-    )
+    assert "'--rounds' / '-r': 0 must be at least 1" in refused("account", study, "-r", "0")
 
 
 def test_a_rehearsal_says_that_nothing_is_held_out(tmp_path: Path) -> None:

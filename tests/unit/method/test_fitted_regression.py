@@ -10,7 +10,7 @@ import pytest
 
 import tacit
 from tacit import data
-from tacit.errors import ConfigError, ProblemError
+from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tacit.method import PrivateGLM, load_regression
 from tacit.method.answer import REPEATED
 from tacit.statistics import Regression
@@ -72,6 +72,20 @@ def test_latex_has_what_a_paper_prints() -> None:
     assert f"{row['odds_ratio']:#.4g}" in text and f"{row['privacy_error']:#.4g}" in text
     assert "6,000 records" in text and "(3, 1e-6)-DP per record" in text.replace("$", "")
     assert "Odds" not in fit.to_latex() and "6,000" not in fit.table.to_latex()
+
+
+@pytest.mark.parametrize("given", [{"ratios": "a"}, {"errors": 1}])
+def test_flags_of_a_printed_table_are_true_or_false(given: dict[str, Any]) -> None:
+    fit = fitted()
+    ((name, value),) = given.items()
+    for made in (fit, fit.table):
+        with pytest.raises(ConfigError, match=f"{name}={value!r} must be True or False"):
+            made.to_latex(**given)
+    guarantee = fit.guarantee
+    assert guarantee is not None
+    for told in (guarantee, guarantee.worst):
+        with pytest.raises(PrivacyError, match="assumptions='no' must be True or False"):
+            told.sentence(assumptions="no")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_record_without_a_value_has_no_prediction(tmp_path: Path) -> None:

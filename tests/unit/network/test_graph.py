@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import NetworkError
-from tacit.network import Graph
+from tacit.network import Graph, Periodic
 
 KEY = jax.random.key(0)
 
@@ -42,8 +42,31 @@ def test_arrows_both_ways_are_an_undirected_graph():
 
 def test_duplicate_edges_are_merged():
     once = Graph.from_edges(3, [(0, 1), (1, 2)])
-    twice = Graph.from_networkx(nx.MultiGraph([(0, 1), (1, 0), (1, 2), (1, 2)]))
+    twice = Graph.from_edges(3, [(0, 1), (1, 0), (1, 2), (1, 2)])
     assert np.array_equal(once.weight, twice.weight)
+
+
+def test_parallel_edges_of_networkx_are_refused():
+    with pytest.raises(NetworkError, match=r"2 edges from 1 to 2.*networkx\.Graph\(graph\)"):
+        Graph.from_networkx(nx.MultiGraph([(0, 1), (1, 2), (1, 2)]))
+    with pytest.raises(NetworkError, match=r"networkx\.DiGraph\(graph\)"):
+        Graph.from_networkx(nx.MultiDiGraph([(0, 1), (1, 0), (1, 0)]))
+    single = nx.MultiGraph([(0, 1), (1, 2)])
+    assert Graph.from_networkx(single).degrees.tolist() == [1, 2, 1]
+
+
+def test_weights_of_edges_are_no_mixing_weights():
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([(0, 1, 1), (1, 2, 0.25)])
+    with pytest.raises(NetworkError, match=r"edge from 1 to 2 has weight=0\.25.*weights='metro"):
+        Graph.from_networkx(graph)
+    with pytest.raises(NetworkError, match=r"weight=0\.25"):
+        Periodic([graph])
+    named = Graph.from_networkx(graph, weights="metropolis")
+    plain = Graph.from_edges(3, [(0, 1), (1, 2)])
+    assert np.array_equal(named.weight, plain.weight)
+    ones = nx.from_numpy_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    assert np.array_equal(Graph.from_networkx(ones).weight, plain.weight)
 
 
 def test_nodes_are_numbered_in_sorted_order():

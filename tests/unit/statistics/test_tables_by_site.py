@@ -83,6 +83,24 @@ def test_tables_of_records_hold_finite_numbers(value: complex, what: str) -> Non
         problem.record_tables([np.full((2, 1), value), np.ones((2, 1))], declared)
 
 
+@pytest.mark.parametrize(
+    ("record", "what"),
+    [
+        ([40.0, 1.0, 0.0], "'age' in row 1 that lies beyond its declared bounds 20 and 60"),
+        ([0.5, 0.5, 0.5], "'sex' in row 1 that is neither 0 nor 1"),
+    ],
+)
+def test_tables_of_records_are_as_they_are_declared(record: list[float], what: str) -> None:
+    kinds = {"age": data.Numeric(20, 60), "sex": data.Categorical(["f", "m"])}
+    declared = data.Schema(kinds, None, intercept=False)
+    raw = pd.DataFrame({"age": [0, 20, 40, 60, 99], "sex": list("fmfmf")})
+    made = data.prepare(raw, declared).features
+    found = problem.record_tables([made, made], declared)
+    assert found.counts.tolist() == [5, 5]
+    with pytest.raises(ProblemError, match=f"agent 1 .*{what}.*data.prepare"):
+        problem.record_tables([made, [made[0].tolist(), record]], declared)
+
+
 def test_what_is_no_path_is_refused() -> None:
     wrong: Any = 3
     with pytest.raises(ConfigError, match="path=3 must be the name of a file"):
