@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tacit.deploy.member.neighbours import neighbours
+from tacit.deploy.member.neighbours import linked
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.members import strangers
@@ -149,5 +149,5 @@ class Chooser:
 def neighbours_of(entry: Entry, own: str) -> frozenset[str]:
     """Names of the members with which a member exchanges messages in a run."""
     members = entry.manifest.members
-    found = neighbours(entry.manifest, entry.manifest.number(own))
+    found = linked(entry.manifest, entry.manifest.number(own))
     return frozenset(members[each].name for each in found)
