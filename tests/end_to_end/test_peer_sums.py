@@ -14,7 +14,8 @@ from tacit.deploy.member.adding import ADDING
 from tacit.deploy.operate.rehearse import Rehearsal, perform, prepare, results
 from tacit.privacy.ledger import read, verify
 from tacit.study.read import Source, parse_study
-from tests.end_to_end.site_study import log_of, simulated
+from tests.end_to_end.site_study import STAR, log_of, simulated
+from tests.end_to_end.site_study import a_study as three_sites
 from tests.end_to_end.test_masked_sites import a_study
 
 RING = '[network]\ngraph = "ring"\nexact_sum = "tree"'
@@ -50,6 +51,7 @@ def status_of(rehearsal: Rehearsal, number: int, part: str = "") -> dict[str, ob
             marks=pytest.mark.slow,
         ),
     ],
+    ids=["ring", "path", "tree"],
 )
 def test_real_sums_over_a_graph_are_those_of_the_simulation_to_the_bit(
     tmp_path: Path, network: str, agents: int
@@ -65,17 +67,15 @@ def test_real_sums_over_a_graph_are_those_of_the_simulation_to_the_bit(
     assert not list(rehearsal.folder.glob("member-*/keys/masks/*"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_local_noise_is_summed_over_a_graph_to_the_bit(tmp_path: Path) -> None:
-    source = between_peers(a_study(tmp_path, 6, "", agents=3))
-    text = source.text.replace("masks = { coalition = 1,  }", "")
-    source = parse_study(text, source.name, source.folder)
+    source = three_sites(tmp_path, (RING.replace("ring", "path"), STAR[1]), rounds=6)
     found = perform(prepare(source, tmp_path / "rehearsal"), ["--test-seed", "5"], seconds=300.0)
     for each in found:
         np.testing.assert_array_equal(each["solution"], simulated(source, 5)[0])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_ring_goes_round_a_site_that_is_killed_and_takes_it_in_again(tmp_path: Path) -> None:
     """Site 1 passes on what site 2 sends, which goes the other way round while site 1 is gone."""
     more = "min_cohort = 4, attempts = 400"

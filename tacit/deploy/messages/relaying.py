@@ -27,6 +27,9 @@ _REMEMBERED = 4096
 _SELDOM = 4
 """Intervals between requests after which a question is passed on again, at most."""
 
+_MOST_CONTENTS = 16
+"""Contents under one name that a neighbour gets for a question."""
+
 _LATELY = 10.0
 """Seconds within which a neighbour that is there has asked or said something."""
 
@@ -55,11 +58,27 @@ class Place:
 
 @dataclass
 class _Asked:
-    """A message that is looked for: by whom, and when it may be asked for again."""
+    """A message that is looked for.
 
-    by: set[int] = field(default_factory=set)
+    Attributes:
+        given: contents that each neighbour got that asks for it. One that is forged must not keep
+            the right one from it, so it gets several.
+        again: when neighbours may be asked again.
+        intervals: after how many intervals then.
+    """
+
+    given: dict[int, set[bytes]] = field(default_factory=dict)
     again: float = 0.0
     intervals: int = 1
+
+    def owed(self, digest: bytes) -> set[int]:
+        """Neighbours that ask and have not got this content; they have got it then."""
+        found = set[int]()
+        for hop, given in self.given.items():
+            if digest not in given and len(given) < _MOST_CONTENTS:
+                given.add(digest)
+                found.add(hop)
+        return found
 
 
 class Relay:
@@ -75,6 +94,7 @@ class Relay:
 
     def __init__(self, carrier: Carrier, place: Place) -> None:
         self._carrier, self._place = carrier, place
+        self._own = {place.number} if place.towards else {place.number, place.above}
         self._parties: dict[int, Endpoint] = {}
         self._link: Link | None = None
         self._lock, self._ended = threading.Lock(), threading.Event()
@@ -139,9 +159,9 @@ class Relay:
                 self._deliver(asked, key, data)
 
     def leave(self, number: int) -> None:
-        """Disconnect a party at this site; others' messages are still passed on."""
+        """Give a party at this site no more messages: others may still ask for what it sent."""
         with self._lock:
-            self._parties.pop(number, None)
+            self._parties[number] = replace(self._parties[number], accept=_nothing)
 
     def finish(self) -> None:
         """Tell everybody that nobody needs anything more; said where the sums are."""
@@ -196,7 +216,7 @@ class Relay:
         key = name.removeprefix(start)
         if key == _OVER:
             self._say_over(hop)
-        elif _origin(key) not in self._parties:  # one's own comes back by no honest way
+        elif _origin(key) not in self._own:  # one's own comes back by no honest way
             self._pass_on(key, data, hop, relayed=True)
 
     def _pass_on(self, key: str, data: bytes, came: int, *, relayed: bool = False) -> None:
@@ -204,12 +224,13 @@ class Relay:
         origin = _origin(key)
         if not 0 <= origin <= self._place.above:
             return
-        digest = hashlib.sha256(key.encode() + b"\n" + data).digest()
+        digest, to = hashlib.sha256(key.encode() + b"\n" + data).digest(), set[int]()
         with self._lock:
-            asked = self._asked.pop(key, None)
+            if (asked := self._asked.get(key)) is not None:
+                to |= asked.owed(digest)
+                asked.again, asked.intervals = 0.0, 1
             fresh = digest not in self._passed
             _remember(self._passed, digest, None)
-        to = set() if asked is None else set(asked.by)
         if fresh and f"/{HELLO}/" not in key:  # a greeting is for who asked
             away = origin == self._place.above
             to |= {*(self._place.away if away else self._place.towards)}
@@ -231,12 +252,12 @@ class Relay:
         """Ask all neighbours for a message, but not again and again."""
         if not 0 <= _origin(key) <= self._place.above:
             return
-        now, here = time.monotonic(), _origin(key) in self._parties
+        now, here = time.monotonic(), _origin(key) in self._own
         with self._lock:
             asked = self._asked.get(key) or _Asked()
             _remember(self._asked, key, asked)
             if asker is not None:
-                asked.by.add(asker)
+                asked.given[asker] = set()
             if here or now < asked.again:
                 return
             asked.again = now + self.ask_every * asked.intervals
@@ -246,9 +267,10 @@ class Relay:
                 self.link.request(hop, [passed(hop, self._place.number, key)])
 
     def _say_over(self, came: int | None) -> None:
-        if self._ended.is_set():
-            return
-        self._ended.set()
+        with self._lock:
+            if self._ended.is_set():
+                return
+            self._ended.set()
         for hop in self._place.neighbours:
             if hop != came:
                 self.link.publish(passed(self._place.number, hop, _OVER), _OVER.encode())
@@ -280,6 +302,10 @@ class _Party:
     def close(self) -> None:
         """End this party's connection."""
         self._relay.leave(self._number)
+
+
+def _nothing(sender: int, key: str, data: bytes) -> None:
+    """Take no message."""
 
 
 def passed(speaker: int, hearer: int, key: str) -> str:
