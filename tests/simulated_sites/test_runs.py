@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.simulated_sites import cast, run, seams, seeds, watchers
-from tests.simulated_sites.faults import Fault
+from tests.simulated_sites.faults import Fault, draw
 from tests.simulated_sites.mutants import named
 from tests.simulated_sites.planting import planted
 
@@ -89,6 +90,7 @@ def simulated() -> Generator[None, None, None]:
     [
         cast.RING,
         cast.MASKS,
+        cast.PEERS,
         *(pytest.param(each, marks=pytest.mark.long) for each in (cast.STAR, cast.RING_SKIP)),
     ],
     ids=lambda shape: shape.name,
@@ -152,6 +154,33 @@ def test_many_members_end_after_kills(simulated: None) -> None:
     ran = run.simulate(1, shape, faults)
     assert watchers.broken(ran) == {}
     assert ran.counts["torn commit"] == 1
+
+
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(10, 100, 10))]
+)
+@pytest.mark.parametrize("way", ["tree", pytest.param("flooding", marks=pytest.mark.long)])
+def test_peers_that_add_up_end_after_faults_of_all_kinds(
+    simulated: None, way: str, first: int
+) -> None:
+    """On a ring, with all that is drawn for a star with masks, and members that pass on less."""
+    shape = replace(cast.PEERS, sums=way)
+    for seed in range(first, first + 10):
+        ran = run.simulate(seed, shape, draw(seed, shape), equal=seed % 3 == 0)
+        assert watchers.broken(ran) == {}, seed
+
+
+def test_who_adds_up_does_not_begin_anew_where_its_agent_is_refused(simulated: None) -> None:
+    """Beside a state that was emptied it would bind itself to what nobody keeps."""
+    shape = replace(cast.PEERS, sums="flooding")
+    faults = [
+        Fault("kill before commit", 0, 11, 0.485),
+        Fault("kill before name", 0, 6, 0.453),
+        Fault("copy", 0, 0.724, 0.006, 0.776, ("empty",)),
+    ]
+    ran = run.simulate(1073, shape, faults)
+    assert watchers.broken(ran) == {}
+    assert set(ran.ended.values()) == {"finished"}
 
 
 def test_no_member_reaches_the_machine_past_what_is_replaced() -> None:

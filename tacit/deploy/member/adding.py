@@ -19,8 +19,9 @@ from tacit.deploy.operate.results import Outcome
 ADDING = "adding"
 """Name of the folder in the state of an agent, and of the one beside its keys, for that part."""
 
-Part = Callable[[Stopping], Outcome]
-"""Takes part until it has ended, or is told to stop."""
+Part = Callable[[Stopping, Callable[[], None]], Outcome]
+"""Takes part until it has ended, or is told to stop; calls the function once it is bound to its
+state, and perhaps later."""
 
 
 class _Either:
@@ -39,8 +40,46 @@ class _Either:
         return self.failed.is_set() or self.asked
 
 
+class _Beside:
+    """The part that adds up, in a thread of its own.
+
+    It begins when its agent is bound to its state: where the agent is refused, as with an older
+    copy of the state, that part must not begin anew.
+    """
+
+    def __init__(self, part: Part | None, stopping: _Either) -> None:
+        self._part, self._stopping = part, stopping
+        self._thread: Any = None
+        self.error: Exception | None = None
+
+    def begin(self) -> None:
+        """Begin, if it is here and has not begun."""
+        if self._part is not None and self._thread is None:
+            self._thread = threading.Thread(target=self._run, args=(self._part,))
+            self._thread.start()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self, part: Part) -> None:
+        try:
+            part(self._stopping, lambda: None)
+        except KeyboardInterrupt:
+            pass  # the agent stops, too
+        except Exception as error:
+            self.error = error
+            self._stopping.failed.set()
+
+
 def together(
-    relay: Relay, agent: Part, adding: Part | None, asked: Stopping | None, patience: float
+    relay: Relay,
+    agent: Part,
+    adding: Part | None,
+    asked: Stopping | None,
+    patience: float,
+    between: Callable[[], None],
 ) -> Outcome:
     """Run an agent, and beside it the part that adds up, if that is here.
 
@@ -50,6 +89,8 @@ def together(
         adding: the part that adds up; `None` at all other sites.
         asked: event that is set to stop.
         patience: time to wait for a silent neighbour, in seconds.
+        between: function that an agent calls which is alone at its site; beside another part, which
+            may be compiling, what was compiled is not forgotten.
 
     Returns:
         The agent's outcome.
@@ -58,36 +99,21 @@ def together(
         TacitError: either part has failed; the other is then stopped.
     """
     stopping = _Either(asked)
-    failed: list[Exception] = []
-
-    def add_up(part: Part) -> None:
-        try:
-            part(stopping)
-        except KeyboardInterrupt:
-            pass  # the agent stops, too
-        except Exception as error:
-            failed.append(error)
-            stopping.failed.set()
-
-    beside: Any = None
-    if adding is not None:
-        beside = threading.Thread(target=add_up, args=(adding,))
-        beside.start()
+    beside = _Beside(adding, stopping)
     try:
         try:
-            outcome = agent(stopping)
+            outcome = agent(stopping, between if adding is None else beside.begin)
         except KeyboardInterrupt:
-            if failed:
-                raise failed[0] from None
+            if beside.error is not None:
+                raise beside.error from None
             raise
         except Exception:
             stopping.failed.set()
             raise
         finally:
-            if beside is not None:
-                beside.join()
-        if failed:
-            raise failed[0]
+            beside.join()
+        if beside.error is not None:
+            raise beside.error
         if stopping.asked:
             return outcome
         if adding is not None:

@@ -83,33 +83,34 @@ def run(
     manifest, _, number, _ = found
     graph = relayed(manifest)
     if graph is None or only_check:
-        return _part(options, found, stopping, by, between, only_check=only_check)
+        return _part(options, found, by, stopping, between, only_check=only_check)
     relay = Relay(by, graph.place(manifest, number))
-    adding = None
-    if number == graph.root:
-        there = replace(
-            options, state=options.state / ADDING, data=None, ledger=None, metrics=None, adding=True
-        )
-        adding = partial(_add_up, there, relay)
-        between = _nothing  # the other part may be compiling
-    agent = partial(_part, options, found, by=relay, between=between)
-    return together(relay, agent, adding, stopping, manifest.patience)
+    here = number == graph.root
+    return together(
+        relay,
+        partial(_part, options, found, relay),
+        partial(_add_up, options, relay) if here else None,
+        stopping,
+        manifest.patience,
+        between,
+    )
 
 
-def _add_up(options: Options, relay: Relay, stopping: Stopping) -> Outcome:
-    make_folder(options.state.parent)
-    return _part(options, check(options), stopping, relay, _nothing)
-
-
-def _nothing() -> None:
-    pass
+def _add_up(
+    options: Options, relay: Relay, stopping: Stopping, between: Callable[[], None]
+) -> Outcome:
+    """Add up for all peers, with the keys of an agent and a state beside its own."""
+    there = replace(
+        options, state=options.state / ADDING, data=None, ledger=None, metrics=None, adding=True
+    )
+    return _part(there, check(there), relay, stopping, between)
 
 
 def _part(
     options: Options,
     found: tuple[Manifest, Keys, int, Prepared | OwnCost | None],
-    stopping: Stopping | None,
     by: Carrier,
+    stopping: Stopping | None,
     between: Callable[[], None],
     *,
     only_check: bool = False,
