@@ -53,6 +53,7 @@ class Chooser:
         self._site, self._failed = site, failed
         self._tried: dict[str, Tried] = {}
         self._around: dict[str, frozenset[str]] = {}
+        self._needed: dict[str, frozenset[str]] = {}
         self._meet_until = 0.0
 
     def next(self, entries: Sequence[Entry], lobby: Lobby | None = None) -> Entry | None:
@@ -68,7 +69,7 @@ class Chooser:
         if lobby is not None:
             for each in entries:
                 behind = lobby.behind(each.run)
-                if behind and self._serves(each) and behind & self.neighbours(each):
+                if behind and self._serves(each) and behind & self._needing(each):
                     return each
         ready = [each for each in entries if self._ready(each, lobby)]
         return min(ready, key=lambda each: (not self._begun(each), each.run), default=None)
@@ -78,6 +79,17 @@ class Chooser:
         if entry.run not in self._around:
             self._around[entry.run] = neighbours_of(entry, self._site.load_keys().card.name)
         return self._around[entry.run]
+
+    def _needing(self, entry: Entry) -> frozenset[str]:
+        """Names of the members that need this one's process in a run, and whose this one needs.
+
+        They are its neighbours; where messages pass from site to site, all others.
+        """
+        if entry.run not in self._needed:
+            manifest, own = entry.manifest, self._site.load_keys().card.name
+            others = frozenset(manifest.names) - {own}
+            self._needed[entry.run] = others if manifest.relayed else self.neighbours(entry)
+        return self._needed[entry.run]
 
     def of(self, entry: Entry) -> Tried:
         """What became of the attempts at a run."""
@@ -124,7 +136,7 @@ class Chooser:
     def _ready(self, entry: Entry, lobby: Lobby | None) -> bool:
         if entry.state is State.BEGUN:
             # a neighbour that has ended serves it for a moment only
-            now = lobby is not None and bool(lobby.served(entry.run) & self.neighbours(entry))
+            now = lobby is not None and bool(lobby.served(entry.run) & self._needing(entry))
             return now or self._due(entry)
         waits = entry.state is not State.READY or entry.refusals or not self._due(entry)
         return not waits and self._may_begin(entry)
