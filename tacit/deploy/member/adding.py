@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from tacit.deploy.agreement.binding import Binding
+from tacit.deploy.identity.keys import Keys
 from tacit.deploy.member.ending import LINGER
 from tacit.deploy.member.run_spec import Stopping
+from tacit.deploy.messages.outgoing import Outgoing
 from tacit.deploy.messages.relaying import Relay
 from tacit.deploy.operate.results import Outcome
 
@@ -43,8 +47,8 @@ class _Either:
 class _Beside:
     """The part that adds up, in a thread of its own.
 
-    It begins when its agent is bound to its state: where the agent is refused, as with an older
-    copy of the state, that part must not begin anew.
+    It begins when its agent is bound to its state: where the agent is refused, as with a state that
+    was emptied, that part must not begin anew.
     """
 
     def __init__(self, part: Part | None, stopping: _Either) -> None:
@@ -71,6 +75,28 @@ class _Beside:
         except Exception as error:
             self.error = error
             self._stopping.failed.set()
+
+
+def check_state(keys: Keys, run: bytes, state: Path, number: int) -> None:
+    """Refuse a state with which that part cannot go on, and change nothing.
+
+    The agent's start is recorded in its state before that part begins; so what that part would
+    refuse is refused first, and the newest state goes on when it is put back.
+
+    Args:
+        keys: keys of the agent.
+        run: id of the run, 32 bytes.
+        state: folder for the state of that part; need not exist.
+        number: number of that part in the run.
+
+    Raises:
+        RuntimeFailure: it was lost, or is an older copy.
+    """
+    with Binding(keys, run, state, part=ADDING) as binding:
+        if binding.check("") is not None:
+            Outgoing(
+                state / "journal.db", run.hex(), None, {}, number, lambda address: None, binding
+            ).close()
 
 
 def together(
@@ -118,8 +144,10 @@ def together(
             return outcome
         if adding is not None:
             relay.finish()
-        elif outcome.solution is not None:  # a member that is started again has served already
-            relay.wait_until_over(max(patience, LINGER), lambda: stopping.asked)
+        else:
+            again = outcome.solution is None  # it had finished before this start
+            seconds = LINGER if again else max(patience, LINGER)
+            relay.wait_until_over(seconds, lambda: stopping.asked)
         return outcome
     finally:
         relay.close()

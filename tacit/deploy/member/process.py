@@ -30,6 +30,7 @@ from tacit.deploy.files import check_private, make_folder, why, write_text
 from tacit.deploy.identity.keys import Keys
 from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, pair_keys
 from tacit.deploy.member.adding import ADDING, together
+from tacit.deploy.member.adding import check_state as check_adding
 from tacit.deploy.member.checking import Options, check, check_rehearsal, check_versions
 from tacit.deploy.member.neighbours import Relayed, neighbours, relayed, seats
 from tacit.deploy.member.paying import account_of, remaining
@@ -80,12 +81,14 @@ def run(
         TacitError: a fault in files, budget, network or neighbours.
     """
     found, by = check(options), carrier or Zenoh()
-    manifest, _, number, _ = found
+    manifest, keys, number, _ = found
     graph = relayed(manifest)
     if graph is None or only_check:
         return _part(options, found, by, stopping, between, only_check=only_check)
     relay = Relay(by, graph.place(manifest, number))
     here = number == graph.root
+    if here:
+        check_adding(keys, manifest.run, options.state / ADDING, len(manifest.agents))
     return together(
         relay,
         partial(_part, options, found, relay),
