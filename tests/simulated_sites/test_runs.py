@@ -171,6 +171,12 @@ def test_peers_that_add_up_end_after_faults_of_all_kinds(
         assert watchers.broken(ran) == {}, seed
 
 
+def test_who_adds_up_is_killed_between_the_two_records_of_its_beginning(simulated: None) -> None:
+    shape = replace(cast.PEERS, sums="flooding")
+    for seed in (1480, 1588):
+        assert watchers.broken(run.simulate(seed, shape, draw(seed, shape))) == {}, seed
+
+
 @pytest.mark.parametrize(
     ("seed", "faults"),
     [

@@ -121,6 +121,11 @@ class Binding:
         self._head: tuple[int, bytes] | None = None if row is None or row[2] is None else row[2:]
 
     @property
+    def begun(self) -> bool:
+        """Whether it is recorded beside the keys that the run was begun."""
+        return self._known is not None
+
+    @property
     def ledger(self) -> Path:
         """The path of the run's own ledger, if the owner gives none."""
         return self.folder / "ledger"

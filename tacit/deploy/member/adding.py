@@ -93,7 +93,8 @@ def check_state(keys: Keys, run: bytes, state: Path, number: int) -> None:
         RuntimeFailure: it was lost, or is an older copy.
     """
     with Binding(keys, run, state, part=ADDING) as binding:
-        if binding.check("") is not None:
+        # a journal without that record would be refused for ever
+        if binding.check("") is not None and binding.begun:
             Outgoing(
                 state / "journal.db", run.hex(), None, {}, number, lambda address: None, binding
             ).close()
