@@ -174,6 +174,24 @@ def tree_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Relayed:
     return Relayed(totals, RelayCost(phases, int(sent.sum()), int(sent.max())))
 
 
+def sum_tree(graph: Graph) -> tuple[int, ...]:
+    """The tree of `tree_sum`: each agent's parent, and -1 for the root.
+
+    Args:
+        graph: undirected graph.
+
+    Raises:
+        NetworkError: directed links.
+
+    Example:
+        >>> from tacit.network import path
+        >>> sum_tree(path(5))
+        (1, 2, -1, 2, 3)
+    """
+    parents, _ = _tree(_undirected(graph))
+    return tuple(max(int(parent), -1) for parent in parents)
+
+
 def polynomial_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Relayed:
     """Average exactly in finitely many steps, each with all neighbours once.
 

@@ -42,7 +42,7 @@ def check_between_sites(
     * its ledger is sound, has exactly one charge for each of its releases, and the epsilon of the
       guarantee;
     * no message leaves with two contents;
-    * a coordinator and all its clients end with the same model.
+    * all members end with the same model, with a coordinator or exact sums between peers.
 
     With the simulated noise of a seed, all members end with the bits of the exact simulation. The
     digests of the parts that the study names are pinned for these runs only: the installed code is
@@ -139,13 +139,13 @@ def messages_hold(rehearsal: Rehearsal) -> None:
 
 
 def models_hold(rehearsal: Rehearsal, found: list[Any]) -> None:
-    """A coordinator and its clients end with one model; peers with one each."""
-    members = rehearsal.manifest.members
+    """Where somebody adds up for all, they end with one model; other peers with one each."""
+    members, one = rehearsal.manifest.members, _one_model(rehearsal)
     models = [each.get("solution") for each in found]
     for member, model in zip(members, models, strict=True):
         hold(model is not None, f"{member.name!r} ended without a model")
         hold(np.isfinite(model).all(), f"the model of {member.name!r} is not finite")
-        if rehearsal.manifest.coordinator is not None:
+        if one:
             same = np.array_equal(model, models[0])
             hold(same, f"{member.name!r} ended with another model than {members[0].name!r}")
 
@@ -161,12 +161,17 @@ def bits_hold(source: Source, rehearsal: Rehearsal, found: list[Any], seed: int)
         seed=seed,
         runtime=Simulation(exact=True),
     ).solutions[0]
-    star = rehearsal.manifest.coordinator is not None
+    one = _one_model(rehearsal)
     for number, (member, each) in enumerate(zip(rehearsal.manifest.members, found, strict=True)):
         hold(
-            np.array_equal(each["solution"], expected[0 if star else number]),
+            np.array_equal(each["solution"], expected[0 if one else number]),
             f"{member.name!r} ended with other bits than the simulation with the same noise",
         )
+
+
+def _one_model(rehearsal: Rehearsal) -> bool:
+    """Whether all members get the model from who adds up."""
+    return rehearsal.manifest.coordinator is not None or rehearsal.manifest.relayed
 
 
 @contextmanager

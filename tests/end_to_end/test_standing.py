@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -225,39 +225,80 @@ def test_an_upgrade_starts_the_agent_again_in_its_place(
         alone.end()
 
 
+PEERS = ("north", "south", "west")
+
+
+def agreed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, studies: Mapping[str, str], more: str = ""
+) -> Consortium:
+    """Three peers that have approved studies, by title, and serve."""
+    monkeypatch.chdir(folder)
+    peers, table = Consortium(folder), records(folder)
+    for name in PEERS:
+        where = f"--site {name} --name {name} --address localhost:{free_port()}"
+        peers.give(f"tacit site join {where} --data {table} --records 20 --epsilon 5")
+    told = " ".join(
+        f"--member {name}/{name}.member.toml --fingerprint '{name}=ABCD EFGH ...'"
+        for name in PEERS[1:]
+    )
+    for title, text in studies.items():
+        (folder / f"{title}.toml").write_text(f'title = "{title}"\n{text}')
+        options = f"--output {title}.run --yes {more} {told}"
+        peers.give(f"tacit site propose {title}.toml --site north {options}")
+        told = ""  # they are known then
+    code = code_of(peers.card(name) for name in PEERS)
+    for name in PEERS[1:]:
+        for title in studies:
+            peers.give(f"tacit site approve {title}.run --site {name} --code '{code}' --yes")
+    for name in PEERS:
+        peers.serve(name)
+    return peers
+
+
 @pytest.mark.slow
 def test_peers_take_two_runs_that_are_ready_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A ring of three, all of which listen; each agent is in one run at a time."""
-    monkeypatch.chdir(tmp_path)
-    peers, names = Consortium(tmp_path), ("north", "south", "west")
-    table = records(tmp_path)
-    for name in names:
-        where = f"--site {name} --name {name} --address localhost:{free_port()}"
-        peers.give(f"tacit site join {where} --data {table} --records 20 --epsilon 5")
-    told = " ".join(
-        f"--member {name}/{name}.member.toml --fingerprint '{name}=ABCD EFGH ...'"
-        for name in names[1:]
-    )
-    titles = ("One", "Two")
-    for title, more in zip(titles, (told, ""), strict=True):
-        text = STUDY.replace("epsilon = 4.0", "epsilon = 2.0")
-        (tmp_path / f"{title}.toml").write_text(f'title = "{title}"\n{text}')
-        peers.give(
-            f"tacit site propose {title}.toml --site north --output {title}.run --yes {more}"
-        )
-    code = code_of(peers.card(name) for name in names)
-    for name in names[1:]:
-        for title in titles:
-            peers.give(f"tacit site approve {title}.run --site {name} --code '{code}' --yes")
-    for name in names:
-        peers.serve(name)
+    names, titles = PEERS, ("One", "Two")
+    text = STUDY.replace("epsilon = 4.0", "epsilon = 2.0")
+    peers = agreed(tmp_path, monkeypatch, dict.fromkeys(titles, text))
     try:
         peers.wait(lambda: all(peers.runs(n)[t]["bundle"] for n in names for t in titles))
         for name in names:
             (balance,) = read(tmp_path / name / "ledger").balances
             assert (balance.runs, balance.releases) == (2, 10)
             assert balance.spent < 5.0
+    finally:
+        peers.end()
+
+
+@pytest.mark.slow
+def test_who_comes_back_to_a_path_of_peers_that_have_added_up_gets_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """North and west hear each other through south, which adds up for all."""
+    text = (
+        STUDY.replace('"ring"', '"path"\nexact_sum = "tree"')
+        .replace('"dpsg"', '"gradient-descent"')
+        .replace("clip = 1.0", "clip = 1.0\nmasks = { coalition = 1, min_cohort = 2, spare = 20 }")
+        .replace("rounds = 5", "rounds = 60")
+    )
+    peers = agreed(tmp_path, monkeypatch, {"One": text}, "--silent skip --patience 10")
+    try:
+        peers.wait(lambda: peers.runs("west")["One"]["progress"].get("round", 0) >= 3)
+        peers.kill("west")
+        del peers.agents["west"]
+        peers.wait(lambda: all(peers.runs(name)["One"]["bundle"] for name in ("north", "south")))
+        peers.serve("west")
+        peers.wait(lambda: bool(peers.runs("west")["One"]["bundle"]))
+        paths = [Path(peers.runs(n)["One"]["log"]).parent / "state" / "model.npz" for n in PEERS]
+        solutions = [np.load(path)["solution"] for path in paths]
+        assert all(np.array_equal(solutions[0], each) for each in solutions)
+        for name in PEERS:
+            told = peers.card(name).fingerprint()
+            bundle = Path(peers.runs(name)["One"]["bundle"])
+            assert verify_bundle(bundle, fingerprint=told).verdict is Verdict.VERIFIED
+            assert verify(tmp_path / name / "ledger").sound
     finally:
         peers.end()

@@ -41,6 +41,7 @@ class Shape:
         masks: settings of secure aggregation; none if empty.
         patience: virtual seconds to wait for a silent member.
         own_ledger: whether agents charge a ledger that their owner keeps, elsewhere than the keys.
+        sums: how peers of a ring make exact sums; they do not if empty. Member 0 adds up for all.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Shape:
     masks: str = ""
     patience: float = 20.0
     own_ledger: bool = False
+    sums: str = ""
 
     @property
     def star(self) -> bool:
@@ -62,6 +64,15 @@ class Shape:
     def members(self) -> int:
         """Number of members."""
         return self.agents + self.star
+
+    @property
+    def one_model(self) -> bool:
+        """Whether all get the model from who adds up."""
+        return self.star or bool(self.sums)
+
+    def site(self, number: int) -> int:
+        """The member at whose site somebody is: who adds up for peers is at that of member 0."""
+        return 0 if self.sums and number == self.agents else number
 
     def neighbours(self, member: int) -> tuple[int, ...]:
         """Numbers of the members with which a member exchanges messages."""
@@ -88,6 +99,7 @@ MASKS_LONG = replace(
     MASKS, rounds=40, masks="masks = { coalition = 1, min_cohort = 3, spare = 20 }"
 )
 """Long enough for a client to come back when many sums were taken without it."""
+PEERS = replace(MASKS, name="peers that add up", graph="ring", sums="tree")
 SHAPES = (RING, RING_SKIP, STAR, MASKS)
 
 
@@ -155,8 +167,9 @@ def records(number: int) -> str:
 
 def study(shape: Shape) -> str:
     """The study of a kind of run, as TOML."""
+    way = f'\nexact_sum = "{shape.sums}"' if shape.sums else ""
     return (
-        STUDY.replace('graph = "ring"', f'graph = "{shape.graph}"')
+        STUDY.replace('graph = "ring"', f'graph = "{shape.graph}"{way}')
         .replace('name = "dpsg"', f'name = "{shape.method}"')
         .replace("clip = 1.0", f"clip = 1.0\n{shape.masks}")
         .replace("rounds = 5", f"rounds = {shape.rounds}\nseed = 3")

@@ -75,17 +75,34 @@ def patience_kept(ran: Ran) -> list[str]:
 
 def _reached(ran: Ran, member: int, other: int, since: float, until: float) -> bool:
     """Whether a neighbour ran all the while, and everything could arrive in both directions."""
+    if ran.shape.sums and not _all_there(ran, since, until):
+        return False  # it may be reached through others alone
+    other = ran.shape.site(other)
     for fault in ran.faults:
         if fault.at < until and fault.at + fault.down > since:
             if fault.kind == "cut" and (member in fault.more) != (other in fault.more):
                 return False
             if fault.kind == "stall" and fault.member in (member, other):
                 return False
+    return _runs(ran, other, since, until)
+
+
+def _runs(ran: Ran, member: int, since: float, until: float) -> bool:
+    """Whether a member ran all the while, and for a moment before."""
     runs = False
     for time, kind, whose, *_ in ran.of("started", "ended", "killed"):
-        if whose == other and time <= until:
+        if whose == member and time <= until:
             runs = kind == "started" and time < since - SPARE
     return runs
+
+
+def _all_there(ran: Ran, since: float, until: float) -> bool:
+    """Whether all members ran all the while, and no link was cut."""
+    apart = any(
+        fault.kind in ("cut", "stall") and fault.at < until and fault.at + fault.down > since
+        for fault in ran.faults
+    )
+    return not apart and all(_runs(ran, i, since, until) for i in range(ran.shape.members))
 
 
 def no_traceback(ran: Ran) -> list[str]:
@@ -105,7 +122,10 @@ def nobody_left_behind(ran: Ran) -> list[str]:
     works, serves = _times(ran)
     for member in range(ran.shape.members):
         both = works[member]
-        for other in ran.shape.neighbours(member):
+        around = ran.shape.neighbours(member)
+        if ran.shape.sums:  # its messages pass through others
+            around = tuple(i for i in range(ran.shape.members) if i != member)
+        for other in around:
             both = _together(both, serves[other])
         for first, last in both:
             for fault in ran.faults:
@@ -153,7 +173,7 @@ def all_served(ran: Ran) -> list[str]:
             first.setdefault(member, time)
             said.setdefault((member, start), time)
         elif kind == "ended" and what[0] == "finished":
-            without = {agent for agent, _, _ in ran.left[member].absences}
+            without = ran.left[0 if ran.shape.sums else member].without
             awaited = {*ran.shape.neighbours(member)} - {*first} - without
             served = time - said.get((member, start), time)
             if awaited and served < LINGER - 1.0:

@@ -85,7 +85,7 @@ def _known_to_one(seed: int, shape: Shape) -> list[Fault]:
     message may be killed before it is asked.
     """
     rng = random.Random(f"known to one {seed}")
-    if shape.star or rng.random() > 0.1:
+    if shape.one_model or rng.random() > 0.1:
         return []
     whose, knowing, _ = rng.sample(range(shape.members), 3)
     last, lasts = rng.randrange(2), rng.choice((0.4, 0.8))

@@ -57,6 +57,8 @@ class Process:
         dead: whether it has ended.
         stalled: virtual time until which it is stopped.
         party: its `Session`, once it is connected.
+        relays: whether its connections carry others' messages, too.
+        sent: digests of what has left it.
     """
 
     def __init__(self, member: int, start: int, *, twin: bool = False) -> None:
@@ -64,6 +66,8 @@ class Process:
         self.member, self.start, self.dead, self.stalled = member, start, False, 0.0
         self.threads: list[Thread] = []
         self.party: Any = None
+        self.relays = False
+        self.sent: set[str] = set()
         self.draws: dict[str, int] = {}
         self.connections: dict[str, list[Any]] = {}
         """What it has open, by path."""

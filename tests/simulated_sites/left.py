@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tacit.deploy.member.adding import ADDING
 from tacit.privacy.ledger import verify
 from tacit.privacy.ledger.reading import read
 
@@ -22,6 +23,7 @@ class Left:
         unsound: what is wrong with the ledger; empty if nothing is.
         over: whether more was spent than the budget.
         absences: member, first round without it, round of its return.
+        without: members that it, or who adds up at its site, ever went on without.
         result: whether there is a result.
         mask_key: whether its key for masks is still there.
         evidence: whether it kept two messages that contradict each other.
@@ -31,6 +33,7 @@ class Left:
     unsound: str = ""
     over: bool = False
     absences: list[tuple[int, int, int | None]] = field(default_factory=list)
+    without: set[int] = field(default_factory=set)
     result: bool = False
     mask_key: bool = False
     evidence: bool = False
@@ -54,17 +57,23 @@ def found(folder: Path, run: bytes, *, thorough: bool) -> Left:
             sound = verify(ledger)
             left.unsound = "" if sound.sound else str(sound)
             left.over = any(each.spent > each.epsilon for each in read(ledger).balances)
-    journal = state / "journal.db"
-    if journal.exists():
-        with closing(sqlite3.connect(journal)) as file:
-            try:
-                left.absences = file.execute("SELECT * FROM absences").fetchall()
-            except sqlite3.Error:
-                left.absences = []
+    left.absences = _absences(state / "journal.db")
+    left.without = {agent for agent, _, _ in left.absences}
+    left.without |= {agent for agent, _, _ in _absences(state / ADDING / "journal.db")}
     left.result = (state / "result.json").exists()
     left.mask_key = (folder / "keys" / "masks" / f"{run.hex()}.key").exists()
     left.evidence = (state / "evidence" / "conflict.json").exists()
     return left
+
+
+def _absences(journal: Path) -> list[tuple[int, int, int | None]]:
+    if not journal.exists():
+        return []
+    with closing(sqlite3.connect(journal)) as file:
+        try:
+            return file.execute("SELECT * FROM absences").fetchall()
+        except sqlite3.Error:
+            return []
 
 
 def _releases(ledger: Path) -> list[dict[str, Any]]:

@@ -98,7 +98,7 @@ class Network:
         self._leaves(process, key, data)
         for receiver in sorted(self.open):
             for each in self.open[receiver]:
-                if sender in each.neighbours:
+                if sender in each.neighbours and (not each.apart or _is_for(key, receiver)):
                     for said in self._said(sender, receiver, key, data):
                         self.carry(sender, receiver, partial(self.arrive, each, sender, key), said)
 
@@ -114,10 +114,7 @@ class Network:
             data = asked.serve(key)
             if data is None:
                 return
-            if "/hello/" in key:
-                self._at.note("greeted", asked.process, key, greeting(data))
-            else:
-                self._leaves(asked.process, key, data)
+            self._leaves(asked.process, key, data)
             for said in self._said(asked.number, asker.number, key, data):
                 arrives = partial(self.arrive, asker, asked.number, key)
                 self.carry(asked.number, asker.number, arrives, said)
@@ -127,15 +124,38 @@ class Network:
         self._at.hub.spawn(asked.process, answer)
 
     def _leaves(self, process: Process, key: str, data: bytes) -> None:
-        """Note what leaves a member: it must be on its disk."""
+        if not process.relays:
+            self.left(process, process.member, key, data)
+
+    def left(self, process: Process, number: int, key: str, data: bytes) -> None:
+        """Note what leaves a member: it must be on its disk.
+
+        Args:
+            process: process that it leaves.
+            number: number of who made it: of a member, or of who adds up at its site.
+            key: name of it.
+            data: bytes of it.
+        """
+        if "/hello/" in key:
+            self._at.note("greeted", process, key, greeting(data))
+            return
         told = digest_of(data).hex()[:16] if data.startswith(MAGIC) else ""
-        self._at.note("left", process, key, digest(data), told)
-        if "/word/" not in key and not committed(process, data):
+        self._at.note("left", Process(number, process.start), key, digest(data), told)
+        if "/word/" in key or (process.relays and digest(data) in process.sent):
+            return  # who passes on messages answers from memory when its part has ended
+        if not committed(process, data):
             self._at.note("not on disk", process, key)
+        process.sent.add(digest(data))
 
     def _said(self, sender: int, receiver: int, key: str, data: bytes) -> list[bytes]:
         liar = self.liars.get(sender)
-        return [data] if liar is None else liar.said(receiver, key, data)
+        if liar is None:
+            return [data]
+        if self._at.shape.sums:  # what it passes on it may withhold, and does not sign
+            key = key.split("/", 2)[2]
+            if key.partition("/")[0] != str(sender):
+                return [] if liar.lies.get("silence") == receiver else [data]
+        return liar.said(receiver, key, data)
 
     def arrive(self, to: Transport, sender: int, key: str, data: bytes) -> None:
         """Something arrives at a member, if it still listens."""
@@ -144,6 +164,11 @@ class Network:
         told = digest_of(data).hex()[:16] if data.startswith(MAGIC) else digest(data)
         self._at.note("arrived", to.process, sender, key, told)
         self._at.hub.spawn(to.process, partial(to.accept, sender, key, data))
+
+
+def _is_for(key: str, receiver: int) -> bool:
+    """Whether a message between neighbours that read different ones is for this one."""
+    return key.split("/")[1] == str(receiver)
 
 
 class Transport:
@@ -156,7 +181,9 @@ class Transport:
         process = at.process
         assert process is not None
         self.process, self.closed, self._at = process, False, at
-        process.party = getattr(self.serve, "__self__", None)
+        self.apart = process.relays = endpoint.apart
+        if not self.apart:
+            process.party = getattr(self.serve, "__self__", None)
         self.connections: dict[str, int] = {}
         at.network.open[self.number].append(self)
         at.hub.park(at.hub.now + OPENING)

@@ -163,7 +163,7 @@ MUTANTS = (
         "not bound",
         "nothing says which state serves a run",
         _ANY,
-        Change(process, "run", "binding.bind(digest_of(keys, prepared))", "pass"),
+        Change(process, "_part", "binding.bind(digest_of(keys, prepared))", "pass"),
     ),
     _mutant(
         "a state that was marked is recorded only when a message is made",

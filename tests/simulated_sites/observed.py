@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tacit.deploy.member import peers, sum_session
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.mailbox import Mailbox
+from tacit.deploy.messages.relaying import Relay
 from tests.simulated_sites.link import greeting
 from tests.simulated_sites.world import world
 
@@ -25,6 +27,7 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Attributes to be replaced, with what does the same and notes it."""
     keep, take, store = Mailbox._keep, Mailbox.take, HeardStore.keep
     read_hello, mask = peers.read_hello, sum_session.mask
+    connect, publish = Relay.connect, Relay.publish
     found_silent = peers.Neighbours._silence
 
     def kept(self: Any, sender: int, position: int, received: Any, *, early: bool) -> None:
@@ -54,6 +57,26 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
         _note("silent", tuple(silent), waited, self._progress.round)
         return found_silent(self, silent, waited)
 
+    def joined(self: Any, endpoint: Any) -> Any:
+        process, party, serve = world().process, endpoint.serve.__self__, endpoint.serve
+
+        def served(key: str) -> bytes | None:
+            data = serve(key)
+            if data is not None:
+                world().network.left(process, endpoint.number, key, data)
+            return data
+
+        link = connect(self, replace(endpoint, serve=served))
+        if process is not None and endpoint.number == process.member:
+            process.party = party
+        return link
+
+    def pushed(self: Any, origin: int, key: str, data: bytes) -> None:
+        process = world().process
+        assert process is not None
+        world().network.left(process, origin, key, data)
+        publish(self, origin, key, data)
+
     def masked(keys: Any, number: int, cohort: Any, label: bytes, size: int) -> Any:
         found = mask(keys, number, cohort, label, size)
         process = world().process
@@ -68,4 +91,6 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
         (peers, "read_hello", believed),
         (sum_session, "mask", masked),
         (peers.Neighbours, "_silence", silence),
+        (Relay, "connect", joined),
+        (Relay, "publish", pushed),
     ]

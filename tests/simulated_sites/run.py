@@ -56,7 +56,7 @@ class Run:
         self.at = at = World(ran.seed, folder, preempted)
         at.history, at.equal_noise, at.ended = ran.history, ran.equal, self._killed
         at.reached = self._reached
-        at.network = Network(at)
+        at.network, at.shape = Network(at), ran.shape
         self.starts: Counter[int] = Counter()
         self.running: dict[int, Process] = {}
         self.errors: dict[int, list[str]] = {}

@@ -29,6 +29,7 @@ from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.identity.keys import Card
 from tacit.deploy.member import checking, divergence, paying, process, session
 from tacit.deploy.messages import transport
+from tacit.deploy.operate import watch
 from tacit.deploy.operate.watch import Watch
 from tacit.privacy.noise import stream
 from tests.simulated_sites import cast, files, threads
@@ -172,8 +173,10 @@ def replaced() -> Generator[None, None, None]:
         put(checking, "load", lambda folder: world().keys[folder])
         put(checking, "own_records", _records(checking.own_records))
         put(checking, "check_trusted", lambda manifest, folder, name: ())
-        for name in ("declared", "check_secure", "releases", "forms", "neighbours"):
+        laid_out = ("declared", "check_secure", "releases", "forms")
+        for name in (*laid_out, "neighbours", "relayed", "seats"):
             put(process, name, _kept(getattr(process, name)))
+        put(watch, "seats", _kept(watch.seats))
         put(paying, "charges", _kept(paying.charges))
         for module in (checking, session):
             put(module, "versions", lambda: versions)

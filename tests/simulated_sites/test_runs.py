@@ -7,14 +7,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.simulated_sites import cast, run, seams, seeds, watchers
-from tests.simulated_sites.faults import Fault
+from tests.simulated_sites.faults import Fault, draw
 from tests.simulated_sites.mutants import named
 from tests.simulated_sites.planting import planted
+from tests.simulated_sites.ran import Ran
 
 ROOT = Path(__file__).parents[2]
 DIGEST = """
@@ -90,6 +92,7 @@ def simulated() -> Generator[None, None, None]:
     [
         cast.RING,
         cast.MASKS,
+        cast.PEERS,
         *(pytest.param(each, marks=pytest.mark.long) for each in (cast.STAR, cast.RING_SKIP)),
     ],
     ids=lambda shape: shape.name,
@@ -154,6 +157,65 @@ def test_many_members_end_after_kills(simulated: None) -> None:
     ran = run.simulate(1, shape, faults)
     assert watchers.broken(ran) == {}
     assert ran.counts["torn commit"] == 1
+
+
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(10, 100, 10))]
+)
+@pytest.mark.parametrize("way", ["tree", pytest.param("flooding", marks=pytest.mark.long)])
+def test_peers_that_add_up_end_after_faults_of_all_kinds(
+    simulated: None, way: str, first: int
+) -> None:
+    """On a ring, with all that is drawn for a star with masks, and members that pass on less."""
+    shape = replace(cast.PEERS, sums=way)
+    for seed in range(first, first + 10):
+        ran = run.simulate(seed, shape, draw(seed, shape), equal=seed % 3 == 0)
+        assert watchers.broken(ran) == {}, seed
+
+
+def test_who_adds_up_is_killed_between_the_two_records_of_its_beginning(simulated: None) -> None:
+    shape = replace(cast.PEERS, sums="flooding")
+    for seed in (1480, 1588):
+        assert watchers.broken(run.simulate(seed, shape, draw(seed, shape))) == {}, seed
+
+
+@pytest.mark.parametrize(
+    ("seed", "faults"),
+    [
+        (
+            1073,
+            (
+                Fault("kill before commit", 0, 11, 0.485),
+                Fault("kill before name", 0, 6, 0.453),
+                Fault("copy", 0, 0.724, 0.006, 0.776, ("empty",)),
+            ),
+        ),
+        (893, (Fault("copy", 0, 0.649, 0.1, 1.271, ("state",)),)),
+    ],
+    ids=["an empty one", "an older one"],
+)
+def test_a_state_that_one_part_refuses_does_not_bind_the_other(
+    simulated: None, seed: int, faults: Sequence[Fault]
+) -> None:
+    """The newest, with the states of agent and of who adds up, goes on when it is put back."""
+    shape = replace(cast.PEERS, sums="flooding")
+    ran = run.simulate(seed, shape, faults)
+    assert watchers.broken(ran) == {}
+    assert set(ran.ended.values()) == {"finished"}
+    assert "newest back" in {each[1] for each in ran.history}
+
+
+def test_a_link_that_is_broken_all_the_time_leaves_nobody_out(
+    simulated: None, tmp_path: Path
+) -> None:
+    """Member 1 pushes to member 0, which adds up, over this link: it is asked round the ring."""
+    ran = Ran(7, cast.PEERS, ())
+    world = run.Run(ran, tmp_path)
+    world.at.network.cut |= {(0, 1): float("inf"), (1, 0): float("inf")}
+    world.go()
+    assert watchers.broken(ran) == {}
+    assert list(ran.ended.values()) == ["finished"] * 4 and not ran.of("silent")
+    assert all(not left.without for left in ran.left.values())
 
 
 def test_no_member_reaches_the_machine_past_what_is_replaced() -> None:

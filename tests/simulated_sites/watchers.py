@@ -56,7 +56,7 @@ def one_answer(ran: Ran) -> list[str]:
         if before[0] == digest:
             continue
         known = stored.get((member, before[1]), time)
-        if member not in restored or known < time:
+        if ran.shape.site(member) not in restored or known < time:
             wrong.append(f"m{member} start {start} at {time}: {key} left with another content")
     return wrong
 
@@ -145,7 +145,8 @@ def heard_first(ran: Ran) -> list[str]:
     open_: dict[tuple[int, int], set[str]] = defaultdict(set)
     stored: dict[int, set[str]] = defaultdict(set)
     for each in ran.history:
-        if each[1] == "used":
+        if each[1] == "used" and (not ran.shape.sums or each[4] == ran.shape.agents):
+            # who adds up at a site releases nothing
             open_[each[2], each[3]].add(each[6])
         elif each[1] == "stored":
             stored[each[2]].add(each[6])
@@ -167,7 +168,7 @@ def same_model(ran: Ran) -> list[str]:
     if _lying(ran):
         return []
     wrong, shape = [], ran.shape
-    if shape.star and len({ran.models[i] for i in ran.models if i < shape.agents}) > 1:
+    if shape.one_model and len({ran.models[i] for i in ran.models if i < shape.agents}) > 1:
         wrong.append("clients of one coordinator have different models")
     if ran.equal and shape.silent == "stop":
         for member, model in ran.models.items():

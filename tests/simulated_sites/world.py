@@ -36,6 +36,7 @@ class World:
         self.ended: Callable[[Process, Fault], None] = lambda process, fault: None
         self.reached: Callable[[Fault], None] = lambda fault: None
         self.network: Any = None
+        self.shape: Any = None
         self.manifest: Any = None
         self.keys: dict[Path, Any] = {}
         self.equal_noise = False

@@ -21,11 +21,7 @@ def check_study(source: Source, name: str) -> None:
     Raises:
         ConfigError: such a study; the message says what to write instead.
     """
-    if getattr(source.study.network, "exact_sum", None) is not None:
-        raise ConfigError(
-            f"{name}: exact sums over a graph run in the simulation only; between sites use a "
-            "coordinator, which needs no trust, or a method between peers"
-        )
+    _check_relayed(source.study.network, name)
     if source.study.privacy is not None and source.study.privacy.ledger is not None:
         raise ConfigError(
             f"{name}: the study names a ledger, and every owner has one of its own; leave `ledger` "
@@ -42,6 +38,21 @@ def check_study(source: Source, name: str) -> None:
         _check_declared(source, name)
         _check_target(source, name)
     check_privacy(source)
+
+
+def _check_relayed(chosen: Any, name: str) -> None:
+    """Refuse exact sums that sites cannot make."""
+    way = getattr(chosen, "exact_sum", None)
+    if way == "polynomial":
+        raise ConfigError(
+            f'{name}: exact_sum = "polynomial" averages in steps that round, and between sites '
+            'sums are of whole numbers; write exact_sum = "tree", or "flooding"'
+        )
+    if way is not None and chosen.graph == "sequence":
+        raise ConfigError(
+            f"{name}: exact sums on graphs that change run in the simulation only; between sites "
+            "name one graph: messages go round a link or a site that fails"
+        )
 
 
 def _check_costs(source: Source, name: str) -> None:

@@ -60,20 +60,24 @@ class Binding:
         state: existing folder for the member's persistent state.
         restore: whether a lost state may be begun again; only for a coordinator, which releases
             nothing.
+        part: name of a second part that the member has in the run; empty for its own.
 
     Raises:
         SiteBusy: the member already takes part in this run, in another process.
         ConfigError: the folder beside its keys cannot be written, or others may read it.
     """
 
-    def __init__(self, keys: Keys, run: bytes, state: Path, *, restore: bool = False) -> None:
+    def __init__(
+        self, keys: Keys, run: bytes, state: Path, *, restore: bool = False, part: str = ""
+    ) -> None:
         self._restore = restore
         self._going_on: Bound | None = None
         self._state, self._own = state, state / "bound.json"
-        self.folder = folder_of(keys.folder, run)
+        whole = folder_of(keys.folder, run)
+        self.folder = whole / part
         try:
-            make_folder(self.folder.parent)
-            make_folder(self.folder)
+            for each in (whole.parent, whole, self.folder):
+                make_folder(each)
             check_private(self.folder)
             self._lock = FileLock(self.folder / "lock")
         except BlockingIOError as error:
@@ -115,6 +119,11 @@ class Binding:
         row = self._file.execute("SELECT state, starts, position, digest FROM head").fetchone()
         self._known: tuple[str, int] | None = None if row is None else row[:2]
         self._head: tuple[int, bytes] | None = None if row is None or row[2] is None else row[2:]
+
+    @property
+    def begun(self) -> bool:
+        """Whether it is recorded beside the keys that the run was begun."""
+        return self._known is not None
 
     @property
     def ledger(self) -> Path:

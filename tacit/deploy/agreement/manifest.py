@@ -175,6 +175,11 @@ class Manifest(_Strict):
         privacy = self.source(Path()).study.privacy
         return privacy is not None and privacy.summed
 
+    @property
+    def relayed(self) -> bool:
+        """Whether peers add up over a graph, on which messages pass from site to site."""
+        return getattr(self.source(Path()).study.network, "exact_sum", None) is not None
+
     def unsigned(self, *, summed: bool | None = None) -> list[str]:
         """Members that have not signed, or whose signature or key for masks is not theirs.
 

@@ -36,6 +36,7 @@ class Options:
         test_seed: seed of simulated noise, for rehearsals; never for real records.
         metrics: port on this machine for Prometheus; none by default.
         restore: whether a coordinator's empty `state` is restored from its clients.
+        adding: whether this is the part that adds up for all peers, at one agent's site.
     """
 
     manifest: Path
@@ -47,6 +48,7 @@ class Options:
     test_seed: int | None = None
     metrics: int | None = None
     restore: bool = False
+    adding: bool = False
 
 
 def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | OwnCost | None]:
@@ -63,6 +65,8 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | OwnCost | N
             f"{options.manifest} has another card for {keys.card.name!r} than {options.keys}; one "
             "of the two is out of date"
         )
+    if options.adding:
+        number = len(manifest.agents)
     unknown = set(check_trusted(manifest, options.keys, keys.card.name)) & set(manifest.names)
     unsigned, altered = manifest.unsigned(), manifest.changed()
     if altered:

@@ -19,7 +19,7 @@ from tacit.deploy.member.compare import Comparison, Words, word_form, word_of
 from tacit.deploy.member.divergence import check_model
 from tacit.deploy.member.peers import Neighbours
 from tacit.deploy.member.record import Record
-from tacit.deploy.member.run_spec import GO_ON, Progress, RunSpec
+from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.sending import Sender
 from tacit.deploy.messages.outgoing import Made, Outgoing
 from tacit.deploy.messages.wire import Address, decode, encode
@@ -106,7 +106,10 @@ class Ending:
             self._neighbours.ask([self._last(above)])
             self._mailbox.wait_finished(self._terms.ask_every)
         if above not in self._mailbox.finished:
-            raise PeerTimeout(f"all rounds are done, but the coordinator sent no model. {GO_ON}")
+            raise PeerTimeout(
+                "all rounds are done, but the coordinator sent no model. "
+                f"{self._terms.go_on([above])}"
+            )
         self._neighbours.keep_heard()
         leaves = self._mailbox.finished[above].leaves
         told = [data for data, _, _ in leaves]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tacit.deploy.identity.keys import Card
-from tacit.deploy.member.run_spec import GO_ON, Progress, RunSpec
+from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Turn
 from tacit.deploy.messages.absences import Absences
 from tacit.deploy.messages.carrier import Link
@@ -209,7 +209,7 @@ class Neighbours:
                     break
                 raise PeerTimeout(
                     f"{self._silence(silent, waited)}, and nothing is sent before everybody has "
-                    f"said what it has of this member. {GO_ON}"
+                    f"said what it has of this member. {self._terms.go_on(silent)}"
                 )
             self._greet(silent)
             self._answered.wait(self._terms.ask_every)
@@ -278,7 +278,7 @@ class Neighbours:
         if self.cards and len(self.mailbox.left_out()) == len(self.cards):
             raise PeerTimeout(
                 f"every neighbour is silent in round {at.round + 1} of {self._schedule.rounds}, "
-                f"so the run cannot continue. {GO_ON}"
+                f"so the run cannot continue. {self._terms.go_on([*self.cards])}"
             )
 
     def roll_call(self, turn: Turn, least: int) -> list[int]:
@@ -315,7 +315,8 @@ class Neighbours:
                 if not self._terms.skipping or there < least:
                     raise PeerTimeout(
                         f"{self._silence([*gone, *unheard], waited)}: {there} of "
-                        f"{len(self.cards)} agents are there, and a sum must have {least}. {GO_ON}"
+                        f"{len(self.cards)} agents are there, and a sum must have {least}. "
+                        f"{self._terms.go_on([*gone, *unheard])}"
                     )
                 self._leave_out(unheard, turn.at.round)
                 continue
@@ -445,7 +446,7 @@ class Neighbours:
             f"{self._schedule.rounds}"
         )
         if not may_skip:
-            raise PeerTimeout(f"{told}. {GO_ON}")
+            raise PeerTimeout(f"{told}. {self._terms.go_on(silent)}")
         log.warning("%(told)s; going on without", {"told": told})
         self._leave_out(silent, turn.at.round)
 

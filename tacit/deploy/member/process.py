@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,7 @@ import jax
 from tacit._engine.agent_step import AgentStep, mixing_of
 from tacit._engine.keys import agent_secret, trial_key
 from tacit.arguments import checked
+from tacit.data.schema import Prepared
 from tacit.deploy.agreement.binding import Binding, digest_of
 from tacit.deploy.agreement.declared import (
     Declared,
@@ -24,11 +25,14 @@ from tacit.deploy.agreement.declared import (
     own_secret,
     releases,
 )
+from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.files import check_private, make_folder, why, write_text
 from tacit.deploy.identity.keys import Keys
 from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, pair_keys
+from tacit.deploy.member.adding import ADDING, together
+from tacit.deploy.member.adding import check_state as check_adding
 from tacit.deploy.member.checking import Options, check, check_rehearsal, check_versions
-from tacit.deploy.member.neighbours import neighbours
+from tacit.deploy.member.neighbours import Relayed, neighbours, relayed, seats
 from tacit.deploy.member.paying import account_of, remaining
 from tacit.deploy.member.run_spec import Progress, RunSpec, Stopping
 from tacit.deploy.member.schedule import forms
@@ -39,6 +43,7 @@ from tacit.deploy.messages import evidence
 from tacit.deploy.messages.carrier import Carrier, Endpoint
 from tacit.deploy.messages.journal import check_state
 from tacit.deploy.messages.outgoing import Account, Outgoing
+from tacit.deploy.messages.relaying import Relay
 from tacit.deploy.messages.transport import Zenoh
 from tacit.deploy.operate.finished import MANIFEST
 from tacit.deploy.operate.report import write_report
@@ -48,6 +53,7 @@ from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.citation import papers_of
 from tacit.privacy.ledger.extract import spent
 from tacit.problem.boxes import failed
+from tacit.study.costs import OwnCost
 from tacit.study.fitted import fitted, fitted_model
 
 log = logging.getLogger("tacit.site")
@@ -74,7 +80,46 @@ def run(
     Raises:
         TacitError: a fault in files, budget, network or neighbours.
     """
-    manifest, keys, number, prepared = check(options)
+    found, by = check(options), carrier or Zenoh()
+    manifest, keys, number, _ = found
+    graph = relayed(manifest)
+    if graph is None or only_check:
+        return _part(options, found, by, stopping, between, only_check=only_check)
+    relay = Relay(by, graph.place(manifest, number))
+    here = number == graph.root
+    if here:
+        check_adding(keys, manifest.run, options.state / ADDING, len(manifest.agents))
+    return together(
+        relay,
+        partial(_part, options, found, relay),
+        partial(_add_up, options, relay) if here else None,
+        stopping,
+        manifest.patience,
+        between,
+    )
+
+
+def _add_up(
+    options: Options, relay: Relay, stopping: Stopping, between: Callable[[], None]
+) -> Outcome:
+    """Add up for all peers, with the keys of an agent and a state beside its own."""
+    there = replace(
+        options, state=options.state / ADDING, data=None, ledger=None, metrics=None, adding=True
+    )
+    return _part(there, check(there), relay, stopping, between)
+
+
+def _part(
+    options: Options,
+    found: tuple[Manifest, Keys, int, Prepared | OwnCost | None],
+    by: Carrier,
+    stopping: Stopping | None,
+    between: Callable[[], None],
+    *,
+    only_check: bool = False,
+) -> Outcome:
+    """Take part as an agent, or as who adds up."""
+    manifest, keys, number, prepared = found
     tested = options.test_seed is not None
     if tested:
         check_rehearsal(manifest)
@@ -91,7 +136,9 @@ def run(
     evidence.check(options.state)
     restore = options.restore and prepared is None  # an agent would answer twice
     with (
-        Binding(keys, manifest.run, options.state, restore=restore) as binding,
+        Binding(
+            keys, manifest.run, options.state, restore=restore, part=ADDING * options.adding
+        ) as binding,
         jax.enable_x64(True),
     ):
         binding.check(digest_of(keys, prepared))
@@ -118,7 +165,6 @@ def run(
                 names = run_.contract.numbers
                 return Outcome(None, names, manifest.run.hex(), 0, None, tested)
             binding.bind(digest_of(keys, prepared))
-            by = carrier or Zenoh()
             return _take_part(
                 options, run_, keys, number, account, shared, binding, stopping, by, between
             )
@@ -167,7 +213,9 @@ def _take_part(
         binding,
     )
     progress = Progress(rounds=run_.schedule.rounds, seconds=[], stopping=stopping)
-    around = neighbours(manifest, number)
+    members, graph = seats(manifest), relayed(manifest)
+    cards = {other: members[other].card for other in neighbours(manifest, number)}
+    relay = carrier if isinstance(carrier, Relay) else None
     terms = RunSpec(
         manifest.run,
         run_.schedule,
@@ -178,6 +226,7 @@ def _take_part(
         early=manifest.summed,
         bounds=run_.bounds(),
         ask_every=carrier.ask_every,
+        cut_off=partial(_cut_off, graph, relay, number),
     )
     member = Session
     if manifest.summed:
@@ -189,12 +238,12 @@ def _take_part(
         run_.objective,
         releaser,
         keys,
-        {other: manifest.members[other].card for other in around},
+        cards,
         outgoing,
         progress,
         _refused,
         clients=None
-        if manifest.coordinator is None
+        if not plan.network.coordinated
         else {i: each.card for i, each in enumerate(manifest.agents) if i != number},
         restore=options.restore and coordinates,
     )
@@ -202,7 +251,7 @@ def _take_part(
         keys,
         manifest.run.hex(),
         number,
-        {other: manifest.members[other].card for other in around},
+        cards,
         options.state,
         listen=coordinates or manifest.coordinator is None,
         serve=party.serve,
@@ -218,7 +267,13 @@ def _take_part(
         {"doing": carrier.doing(endpoint)},
     )
     watch = Watch(
-        status, manifest, keys.card.name, party, paid, connections=lambda: transport.connections
+        status,
+        manifest,
+        keys.card.name,
+        party,
+        paid,
+        connections=lambda: transport.connections,
+        linked=None if relay is None else relay.silence,
     )
     try:
         with watch, _metrics(options.metrics, watch):
@@ -255,7 +310,7 @@ def _take_part(
                 round_seconds=progress.seconds or [],
                 refused=party.mailbox.counts["refused"],
                 absences=[
-                    (manifest.members[each.agent].name, each.first, each.back)
+                    (members[each.agent].name, each.first, each.back)
                     for each in outgoing.absences.all()
                 ],
             )
@@ -268,6 +323,8 @@ def _take_part(
             if party.compared is not None:
                 outcome = replace(outcome, compared=party.compared)
                 note_compared(options.state, party.compared)
+            if options.adding:
+                return outcome
             forget(keys, manifest.run)
             if outcome.solution is not None:
                 between()
@@ -276,6 +333,15 @@ def _take_part(
     finally:
         transport.close()
         outgoing.close()
+
+
+def _cut_off(graph: Relayed | None, relay: Relay | None, number: int, silent: Sequence[int]) -> str:
+    """Where messages of silent members may be held up on their way."""
+    if graph is None or relay is None:
+        return ""
+    if number == len(graph.names):
+        return graph.cut_off(silent)
+    return graph.out_of_reach(number, relay.near())
 
 
 def _tell_failures(objective: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -32,6 +32,8 @@ class RunSpec:
         early: whether the run may end before all turns are taken.
         bounds: bounds on the numbers in messages; `None` for none.
         ask_every: interval between requests for a missing message, in seconds.
+        cut_off: function that says of silent neighbours, by number, where messages may be held up
+            on their way; empty where there is nobody on the way.
     """
 
     run: bytes
@@ -44,6 +46,11 @@ class RunSpec:
     early: bool = False
     bounds: Bounds | None = None
     ask_every: float = 0.25
+    cut_off: Callable[[Sequence[int]], str] = lambda silent: ""
+
+    def go_on(self, silent: Sequence[int]) -> str:
+        """What to do about silent neighbours, by number."""
+        return f"{self.cut_off(silent)} {GO_ON}".lstrip()
 
 
 class Stopping(Protocol):

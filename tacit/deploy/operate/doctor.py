@@ -28,10 +28,11 @@ from tacit.deploy.agreement.trial import simulated
 from tacit.deploy.identity.certificates import common_name
 from tacit.deploy.identity.keys import WARN_DAYS, Card, Keys, load
 from tacit.deploy.member.checking import Options, check
-from tacit.deploy.member.neighbours import neighbours
+from tacit.deploy.member.neighbours import linked
 from tacit.deploy.messages.address import host_and_port
 from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.handshake import Question, read_hello
+from tacit.deploy.messages.relaying import passed
 from tacit.deploy.messages.transport import Transport
 from tacit.errors import EnvironmentMismatch, TacitError, TransportError, WireError
 
@@ -91,7 +92,7 @@ def examine(options: Options) -> Iterator[Finding]:
     listens = manifest.coordinator is None or number == len(manifest.agents)
     bound = _own_address(keys.card) if listens else Finding("own address", True, "dials out only")
     yield bound
-    around = neighbours(manifest, number)
+    around = linked(manifest, number)
     reachable: list[int] = []
     for other in around:
         card = manifest.members[other].card
@@ -265,11 +266,14 @@ def _greeted(
 ) -> Iterator[Finding]:
     """Whether running agents answer, which requires matching access list, keys and run."""
     questions = {other: Question(other, number) for other in reachable}
+    names = {other: question.key() for other, question in questions.items()}
+    if manifest.relayed:
+        names = {other: passed(other, number, key) for other, key in names.items()}
     answers: dict[int, bytes] = {}
     came = threading.Condition()
 
     def accept(sender: int, key: str, data: bytes) -> None:
-        if sender in questions and key == questions[sender].key():
+        if names.get(sender) == key:
             with came:
                 answers.setdefault(sender, data)
                 came.notify_all()
@@ -287,6 +291,7 @@ def _greeted(
                     listen=listens,
                     serve=lambda key: None,
                     accept=accept,
+                    apart=manifest.relayed,
                 )
             )
         except TransportError as error:
@@ -295,7 +300,7 @@ def _greeted(
         ends = time.monotonic() + 2 * _SECONDS
         while time.monotonic() < ends and len(answers) < len(reachable):
             for other in set(reachable) - set(answers):
-                transport.request(other, [questions[other].key()])
+                transport.request(other, [names[other]])
             with came:
                 came.wait(0.5)
         transport.close()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.files import write_json
+from tacit.deploy.member.neighbours import seats
 from tacit.deploy.member.session import Session
 from tacit.errors import ConfigError
 
@@ -34,6 +35,8 @@ class Watch:
         paid: location and account of the ledger; empty for a member that releases nothing.
         connections: function that gives the numbers of admitted and refused connections; empty for
             a member that only dials.
+        linked: function that gives when each neighbour was last heard, as `time.monotonic` has
+            it, where messages pass through neighbours; `None` where it is those awaited.
     """
 
     def __init__(
@@ -44,9 +47,11 @@ class Watch:
         party: Session,
         paid: dict[str, str],
         connections: Callable[[], dict[str, int]] = dict,
+        linked: Callable[[], dict[int, float | None]] | None = None,
     ) -> None:
         self._path, self._manifest, self._name = path, manifest, name
         self._party, self._paid, self._connections = party, paid, connections
+        self._names, self._linked = [each.name for each in seats(manifest)], linked
         self.state = "running"
         """Running, stopped or finished."""
         self._over = threading.Event()
@@ -66,7 +71,10 @@ class Watch:
         """The current status."""
         box, progress, now = self._party.mailbox, self._party.progress, time.monotonic()
         recent = (progress.seconds or [])[-100:]
-        members = self._manifest.members
+        names = self._names
+        heard: Mapping[int, float | None] = dict.fromkeys(box.waited) | box.heard
+        if self._linked is not None:
+            heard = self._linked()
         return {
             "format": "tacit-status-1",
             "run": self._manifest.run.hex(),
@@ -76,15 +84,15 @@ class Watch:
             "round": progress.round + 1,
             "rounds": progress.rounds,
             "round_seconds": float(np.median(recent)) if recent else None,
-            "without": [members[i].name for i in progress.left_out],
-            "waiting_for": [members[i].name for i in progress.waiting_for],
+            "without": [names[i] for i in progress.left_out],
+            "waiting_for": [names[i] for i in progress.waiting_for],
             "neighbours": {
-                members[i].name: {
-                    "silent_seconds": round(now - box.heard[i], 1) if i in box.heard else None,
-                    "waited_seconds": round(waited, 4),
+                names[i]: {
+                    "silent_seconds": None if last is None else round(now - last, 1),
+                    "waited_seconds": round(box.waited.get(i, 0.0), 4),
                     "finished": i in box.finished,
                 }
-                for i, waited in box.waited.items()
+                for i, last in heard.items()
             },
             "messages": dict(box.counts),
             "connections": self._connections(),

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tacit.deploy.member.neighbours import neighbours
+from tacit.deploy.member.neighbours import linked
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.members import strangers
@@ -53,6 +53,7 @@ class Chooser:
         self._site, self._failed = site, failed
         self._tried: dict[str, Tried] = {}
         self._around: dict[str, frozenset[str]] = {}
+        self._needed: dict[str, frozenset[str]] = {}
         self._meet_until = 0.0
 
     def next(self, entries: Sequence[Entry], lobby: Lobby | None = None) -> Entry | None:
@@ -68,7 +69,7 @@ class Chooser:
         if lobby is not None:
             for each in entries:
                 behind = lobby.behind(each.run)
-                if behind and self._serves(each) and behind & self.neighbours(each):
+                if behind and self._serves(each) and behind & self._needing(each):
                     return each
         ready = [each for each in entries if self._ready(each, lobby)]
         return min(ready, key=lambda each: (not self._begun(each), each.run), default=None)
@@ -78,6 +79,17 @@ class Chooser:
         if entry.run not in self._around:
             self._around[entry.run] = neighbours_of(entry, self._site.load_keys().card.name)
         return self._around[entry.run]
+
+    def _needing(self, entry: Entry) -> frozenset[str]:
+        """Names of the members that need this one's process in a run, and whose this one needs.
+
+        They are its neighbours; where messages pass from site to site, all others.
+        """
+        if entry.run not in self._needed:
+            manifest, own = entry.manifest, self._site.load_keys().card.name
+            others = frozenset(manifest.names) - {own}
+            self._needed[entry.run] = others if manifest.relayed else self.neighbours(entry)
+        return self._needed[entry.run]
 
     def of(self, entry: Entry) -> Tried:
         """What became of the attempts at a run."""
@@ -124,7 +136,7 @@ class Chooser:
     def _ready(self, entry: Entry, lobby: Lobby | None) -> bool:
         if entry.state is State.BEGUN:
             # a neighbour that has ended serves it for a moment only
-            now = lobby is not None and bool(lobby.served(entry.run) & self.neighbours(entry))
+            now = lobby is not None and bool(lobby.served(entry.run) & self._needing(entry))
             return now or self._due(entry)
         waits = entry.state is not State.READY or entry.refusals or not self._due(entry)
         return not waits and self._may_begin(entry)
@@ -149,5 +161,5 @@ class Chooser:
 def neighbours_of(entry: Entry, own: str) -> frozenset[str]:
     """Names of the members with which a member exchanges messages in a run."""
     members = entry.manifest.members
-    found = neighbours(entry.manifest, entry.manifest.number(own))
+    found = linked(entry.manifest, entry.manifest.number(own))
     return frozenset(members[each].name for each in found)

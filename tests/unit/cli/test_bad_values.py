@@ -214,20 +214,17 @@ def test_advice_asks_for_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (("run", "{table}"), ("a table", "study", "tacit init")),
         (("keys", "trust", "north", "{table}"), ("a table", "card")),
         (("predict", "{table}", "results"), ("MODEL", "first", "tacit predict")),
         (("predict", "model.json", "{table}", "--level", "95"), ("--level 95.0", "0 and 1")),
     ],
-    ids=" ".join,
+    ids=lambda given: given[0],
 )
 def test_a_table_or_a_level_in_a_wrong_place_is_told(
-    words: Sequence[str], told: Sequence[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], expected: tuple[str, ...], patients: Path
 ) -> None:
-    table = tmp_path / "t.csv"
-    table.write_text("age,ill\n40,1\n")
-    assert main([word.format(table=table) for word in words]) == 2
-    said = capsys.readouterr().err
-    assert all(each in said for each in told), said
+    said = told(*(word.format(table=patients) for word in words))
+    assert all(each in said for each in expected), said

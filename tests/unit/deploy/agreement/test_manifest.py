@@ -74,7 +74,12 @@ def test_nobody_signs_for_another(made: list[keys.Keys]) -> None:
     ("old", "new", "word"),
     [
         ('graph = "ring"', 'graph = "coordinator"', "nobody coordinates"),
-        ('graph = "ring"', 'graph = "ring"\nexact_sum = "tree"', "run in the simulation only"),
+        ('graph = "ring"', 'graph = "ring"\nexact_sum = "polynomial"', "steps that round"),
+        (
+            'graph = "ring"',
+            'graph = "sequence"\ngraphs = [[[0, 1], [1, 2]]]\nexact_sum = "flooding"\nwindow = 2',
+            "graphs that change run in the simulation only",
+        ),
         ("rounds = 5", "rounds = 5\nhold_out = 0.2", "hold_out"),
         ("clip = 1.0", 'clip = 1.0\nledger = "a"\ndataset = "b"', "ledger"),
         ("epsilon = 4.0", "epsilon = -4.0", "epsilon"),
