@@ -217,7 +217,7 @@ def test_advice_asks_for_options(tmp_path: Path) -> None:
     ("words", "expected"),
     [
         (("run", "{table}"), ("a table", "study", "tacit init")),
-        (("keys", "trust", "north", "{table}"), ("a table", "card")),
+        (("advise", "{table}"), ("a table", "study")),
         (("predict", "{table}", "results"), ("MODEL", "first", "tacit predict")),
         (("predict", "model.json", "{table}", "--level", "95"), ("--level 95.0", "0 and 1")),
     ],
