@@ -22,7 +22,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
-from tacit.privacy.event import Event, Masked, ModelClaim
+from tacit.privacy.event import Event, Masked, ProtocolClaim
 from tacit.privacy.hiding import AbstractHiding, View
 from tacit.privacy.masked import with_noise_of
 from tacit.privacy.masks import mask_ratio, masked_mu, worst_masked_mu
@@ -33,6 +33,16 @@ Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
 MOST_PAIRS = 20_000
 """Maximum number of masks drawn per round; all pairs of 200 agents are 19,900."""
+
+MOST_DRAWN = 2**15
+"""More than the agents and the masks of a round together."""
+
+KEYS = (
+    "keys that two agents agree on by X25519 and HKDF-SHA256 look random to all others, and so do "
+    "streams of AES-256 under HMAC-SHA256",
+    "every agent has compared the other agents' signing keys with their owners",
+)
+"""What masks rest on between sites, besides agents that follow the protocol."""
 
 _ALONE = 1.0 - 1e-9
 """What a coalition learns about an agent that has only its own noise, up to rounding."""
@@ -192,7 +202,7 @@ class PairNoise(AbstractHiding):
     def event(self, own: Event, public: PublicContext) -> Event:
         coalition, agents = self.masks.coalition, public.agents
         released = with_noise_of(own, 1.0 / self.masks.learned(agents))
-        return ModelClaim(
+        return ProtocolClaim(
             event=Masked(released, coalition, agents),
             theorem="Gaussian masks that cancel in the sum, docs/proofs/masks.md",
             assumption="all agents follow the protocol, two agents alone know each mask, and "
