@@ -162,7 +162,10 @@ class Guarantee:
         most = f"sums, at most {self.coalition} agents corrupted"
         masked = self.adversary is Adversary.COLLUDING
         said = [*([person] if many else []), *([most] if masked else [])]
-        return ", ".join([self.unit.value, self.relation.value, *said])
+        # nor can one that others have to keep
+        claimed = masked and self.status is Status.MODEL
+        followed = ["if all agents follow the protocol"] if claimed else []
+        return ", ".join([self.unit.value, self.relation.value, *said, *followed])
 
     def refuted(self, epsilon: float | None, how: str) -> Guarantee:
         """The guarantee after an audit that found it broken.

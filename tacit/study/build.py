@@ -232,6 +232,19 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
     return _method(source, entry, values, names, ("method",))
 
 
+def shares_keys(source: Source, names: Sequence[str]) -> bool:
+    """Whether pairs of agents need keys for masks, in sums or in noise that they share.
+
+    Args:
+        source: study.
+        names: names of the agents.
+    """
+    privacy = source.study.privacy
+    if privacy is None or privacy.summed:
+        return privacy is not None
+    return any(phase.hides.shares for phase in build_method(source, names).phases())
+
+
 def _names_columns(value: Any) -> bool:
     return isinstance(value, ColumnSection) or (
         isinstance(value, tuple) and any(isinstance(each, ColumnSection) for each in value)

@@ -214,8 +214,7 @@ def _recomputed(
     if not all(map(is_version, (*versions.values(), versions.get("tacit")))):
         raise Tampered("versions.json is not what a member of a run writes")
     rerun = Rerun.of(agreed, [versions["tacit"], contents["tacit"]])
-    privacy = rerun.run.source.study.privacy
-    if missing := agreed.unsigned(summed=privacy is not None and privacy.summed):
+    if missing := agreed.unsigned(masked=rerun.run.masked):
         raise Tampered(f"{MANIFEST} has no key for masks of {', '.join(missing)}")
     again = None
     if stated is not None:
