@@ -270,16 +270,23 @@ def check_secure(run: Declared) -> None:
     Raises:
         PrivacyError: such a run; the message gives the reason.
     """
+    privacy = run.source.study.privacy
+    weak = next((each for each in run.guarantee if each.status is not Status.PROVED), None)
+    if weak is not None and privacy is not None and privacy.require == "proved":
+        raise PrivacyError(
+            f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and require = 'proved' in "
+            f"[privacy] refuses it{weak.reason and f' ({weak.reason})'}; choose a certified "
+            "method, or leave require out if every owner accepts that"
+        )
     # every event of such a run has a form on a grid, so what is not proved is what others draw
     shares = any(phase.hides.shares for phase in run.contract.phases)
-    weak = next((each for each in run.guarantee if each.status is not Status.PROVED), None)
     followed = shares and all(
         each.status is Status.MODEL and each.noise is NoiseSource.SECURE for each in run.guarantee
     )
     if weak is not None and not followed:
         raise PrivacyError(
             f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and between sites only "
-            f"proved ones are run{weak.reason and f' ({weak.reason})'}, and those that hold if all "
+            f"proved ones are run{weak.reason and f' ({weak.reason})'}, or those that hold if all "
             "members follow the protocol; choose a certified method"
         )
     for agent in range(len(run.manifest.agents)):
