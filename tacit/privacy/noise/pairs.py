@@ -206,7 +206,7 @@ def mask_error(pairs: int, largest: float, scale: float, ratio: float) -> float:
 
     Example:
         >>> round(mask_error(pairs=45, largest=10.0, scale=1000.0, ratio=3.0))
-        -1952294
+        -1952224
     """
     return math.log(5.0 * pairs) - _exponent(largest, scale, ratio)
 
