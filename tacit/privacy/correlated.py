@@ -3,7 +3,8 @@
 Agent `i` releases `Y_i = v_i + z_i + sum_j e_ij n_ij`, `e_ij = -e_ji` in `{-1, 1}`, with noise
 `z_i ~ N(0, s^2 I)` of its own and masks `n_ij ~ N(0, r^2 s^2 I)` that it shares with `j`. These
 need no exactly computed sum, so agents may gossip with what they release. Nobody checks that an
-agent draws the noise that it should, so the guarantee is a model.
+agent draws the noise that it should, so the guarantee is a model. Between sites `noise.pairs` draws
+it on a grid.
 
 Source: Sabater, Bellet, Ramon (2022), algorithm 1; Allouah et al. (2024), algorithm 1. They are
 known as GOPA and DECOR.
