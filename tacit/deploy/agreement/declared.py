@@ -34,7 +34,7 @@ from tacit.deploy.member.sum_session import Sums
 from tacit.errors import ConfigError, PrivacyError, RuntimeFailure
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.event import Event
-from tacit.privacy.guarantee import NoiseSource, Status
+from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.noise import AbstractNoise, GridRelease, SecureNoise
 from tacit.privacy.noise.pairs import PairKeys, PairRelease
@@ -271,7 +271,8 @@ def check_secure(run: Declared) -> None:
         PrivacyError: such a run; the message gives the reason.
     """
     privacy = run.source.study.privacy
-    weak = next((each for each in run.guarantee if each.status is not Status.PROVED), None)
+    unproved = [each for each in run.guarantee if each.status is not Status.PROVED]
+    weak = min(unproved, key=lambda each: each.followed, default=None)
     if weak is not None and privacy is not None and privacy.require == "proved":
         raise PrivacyError(
             f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and require = 'proved' in "
@@ -280,10 +281,7 @@ def check_secure(run: Declared) -> None:
         )
     # every event of such a run has a form on a grid, so what is not proved is what others draw
     shares = any(phase.hides.shares for phase in run.contract.phases)
-    followed = shares and all(
-        each.status is Status.MODEL and each.noise is NoiseSource.SECURE for each in run.guarantee
-    )
-    if weak is not None and not followed:
+    if weak is not None and not (shares and weak.followed):
         raise PrivacyError(
             f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and between sites only "
             f"proved ones are run{weak.reason and f' ({weak.reason})'}, or those that hold if all "
