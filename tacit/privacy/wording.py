@@ -226,4 +226,5 @@ _ADJACENCY = {
 
 
 def _condition(g: Guarantee) -> str:
-    return " and ".join(each for each in g.assumptions if each not in STANDING)
+    joined = "; and " if g.followed else " and "  # between sites there are many, and long ones
+    return joined.join(each for each in g.assumptions if each not in STANDING)

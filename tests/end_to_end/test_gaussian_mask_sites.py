@@ -13,7 +13,9 @@ import pytest
 
 from tacit._engine.exact import ExactEngine
 from tacit.deploy.agreement.declared import declared
+from tacit.deploy.operate.bundle import write_bundle
 from tacit.deploy.operate.rehearse import Rehearsal, prepare, results
+from tacit.deploy.operate.verify import Verdict, verify_bundle
 from tacit.privacy.ledger import read, verify
 from tacit.study import assemble
 from tacit.testing import check_between_sites
@@ -99,6 +101,13 @@ def test_real_releases_replayed_give_the_same_bits_and_masks_cancel(tmp_path: Pa
         answers = np.asarray(states.answer)[0]
     for number in range(3):
         np.testing.assert_array_equal(results(rehearsal, number)["solution"], answers[number])
+    # the bundle says what it is a bundle of: a claim, computed again
+    own = rehearsal.folder / "member-0"
+    path = write_bundle(own / "state", own / "keys", tmp_path / "run.zip")
+    found = verify_bundle(path, manifest=rehearsal.manifest)
+    assert found.verdict is Verdict.VERIFIED and found.guarantee is not None
+    assert found.guarantee.followed and not found.guarantee.certificate
+    assert any("a model claim, not a certificate" in each for each in found.open)
     # each release is far from the answer, which a clip keeps within 1; the sum of all is near
     release = agreed.release(0, 0)
     steps = np.ldexp(released, -release.grid.exponent)

@@ -19,9 +19,10 @@ from tacit.deploy.member.checking import Options, check
 from tacit.deploy.standing.entries import Studied
 from tacit.errors import BudgetExceeded, ConfigError, TacitError
 from tacit.privacy import accounting
-from tacit.privacy.event import ProtocolClaim
+from tacit.privacy.event import DiscreteGaussianRelease, ProtocolClaim
 from tacit.privacy.guarantee import Adversary, NoiseSource, Status
 from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.outbox import ReleaseId
 from tests.sites import STUDY, a_manifest
 
 NAMES = ("north", "south", "west")
@@ -146,6 +147,15 @@ def test_what_is_charged_is_what_is_claimed(made: list[keys.Keys], tmp_path: Pat
         ledger.check("north", "records", all_, neighbours=promised.neighbours)
         with pytest.raises(BudgetExceeded):
             ledger.check("north", "records", [*all_, *all_], neighbours=promised.neighbours)
+        # a dataset has charges of one kind: what is proved is not added to what others have to keep
+        proved = laid_out(signed(made, STUDY)).guarantee[0]
+        id = ReleaseId("north", bytes(32).hex(), 1, "gradient", 0)
+        ledger.prepare(
+            id, DiscreteGaussianRelease(50.0), b"bytes", input_hash="0" * 64, dataset="records",
+            recipients=["south"], state=b"", owner="north", neighbours=proved.neighbours,
+        )  # fmt: skip
+        with pytest.raises(TacitError, match="if all agents follow the protocol"):
+            ledger.check("north", "records", [], neighbours=promised.neighbours)
 
 
 def test_a_silent_neighbour_is_never_left_out(made: list[keys.Keys]) -> None:
