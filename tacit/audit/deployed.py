@@ -72,7 +72,7 @@ def deployed_checks(
         if pairs:
             found += pair_checks(of, index, pairs, problem.names)
             continue
-        drawn = [partial(_drawn, release) for release in releases]
+        drawn = [partial(_drawn, each) for each in releases if not isinstance(each, PairRelease)]
         at = grid.step, grid.dimension
         found += _noise_checks(of, phase, drawn, agreed.owners, problem.names, at, rng)
     summed = [index for index, phase in enumerate(agreed.phases) if phase.hides.summed]
