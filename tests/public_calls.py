@@ -394,6 +394,7 @@ def protection() -> list[Call]:
         call(privacy.PairMasks),
         call(privacy.PerReleaseClaim, event=event, **words),
         call(privacy.PoissonSampled, rate=0.5, event=event),
+        call(privacy.ProtocolClaim, event=event, **words),
         call(privacy.Release, name="a", mechanism=gaussian),
         call(privacy.Repeated, event=event, count=3),
         call(privacy.l2_laplace, noise_multiplier=1.0),

@@ -157,7 +157,10 @@ class AgentStep:
     def form(self, at: At, state: State, objective: AbstractPrivate | None) -> Any:
         """Shapes and types of the state after sending and of the message; computes no numbers."""
         common, scale = self._common(at), self.scale(at)
-        return eqx.filter_eval_shape(_send, common, state, objective, scale, None)[:2]
+        phase = self.plan.method.phases()[at.phase]
+        # a desk may know no secrets of pairs, and a release has the form of its answer
+        released = self.plan.answer(phase) if phase.hides.shares else None
+        return eqx.filter_eval_shape(_send, common, state, objective, scale, released)[:2]
 
     def ask(self, at: At, state: State, objective: AbstractPrivate | None) -> Any:
         """The private answer of a phase's query, for a mechanism that is applied elsewhere."""

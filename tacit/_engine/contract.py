@@ -31,6 +31,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
 from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.noise import GridRelease, on_grid
+from tacit.privacy.noise.pairs import PairRelease, pair_releases
 from tacit.privacy.noise.sums import SumRelease, sum_releases
 from tacit.problem.task import Task
 from tacit.types import Relation
@@ -192,7 +193,7 @@ class Contract:
         return asked
 
     @_exact
-    def release(self, phase: int, agent: int) -> GridRelease | SumRelease:
+    def release(self, phase: int, agent: int) -> GridRelease | SumRelease | PairRelease:
         """The release that adds noise to an agent's answer in a phase in production.
 
         Args:
@@ -212,6 +213,8 @@ class Contract:
             )
         if asked.hides.summed:
             return self.sums[phase][agent]
+        if asked.hides.shares:
+            return self._paired(phase)[agent]
         return on_grid(
             asked.release.mechanism,
             asked.query,
@@ -248,6 +251,24 @@ class Contract:
             for index, phase in enumerate(self.phases)
             if phase.hides.summed and phase.release is not None and phase.query is not None
         }
+
+    def _paired(self, phase: int) -> tuple[PairRelease, ...]:
+        """Every agent's release on one grid in a phase with noise that pairs share."""
+        asked = self.phases[phase]
+        assert asked.release is not None and asked.query is not None
+        if phase not in self._pairs:
+            self._pairs[phase] = pair_releases(
+                asked.release.mechanism,
+                asked.query,
+                self.owners.contexts,
+                asked.release.relation,
+                self.records,
+            )
+        return self._pairs[phase]
+
+    @cached_property
+    def _pairs(self) -> dict[int, tuple[PairRelease, ...]]:
+        return {}
 
     @property
     def exponents(self) -> tuple[int | None, ...]:

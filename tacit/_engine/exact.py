@@ -12,13 +12,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key, PRNGKeyArray
+from jaxtyping import Array, Int, Key
 
 from tacit._engine.agent_step import AgentStep, At, Payload, from_bytes, mixing_of
 from tacit._engine.keys import agent_secret
 from tacit._engine.measures import measure
 from tacit._engine.plan import Plan, phases_of
-from tacit._engine.shared_noise import PairSecrets
+from tacit._engine.shared_noise import pair_secrets
 from tacit.method.phase import Phase
 from tacit.privacy.noise.sums import in_steps
 from tacit.types import Role, State
@@ -57,7 +57,9 @@ class ExactEngine:
         numbers = range(plan.agents + plan.network.coordinated)
         self.desks = [
             [
-                AgentStep(plan, number, agent_secret(root, number), _pairs(plan, root, number))
+                AgentStep(
+                    plan, number, agent_secret(root, number), pair_secrets(plan, root, number)
+                )
                 for number in numbers
             ]
             for root in roots
@@ -165,15 +167,6 @@ class ExactEngine:
             current[agent] = self.desks[trial][number].receive(
                 where, phase, current[agent], wire, mixing
             )
-
-
-def _pairs(plan: Plan, root: PRNGKeyArray, agent: int) -> PairSecrets | None:
-    """What an agent shares with others for masks, if the method has correlated noise."""
-    for phase in plan.method.phases():
-        pairs = phase.hides.pairs(plan.agents)
-        if pairs is not None:
-            return PairSecrets.of(root, pairs, agent)
-    return None
 
 
 @eqx.filter_jit

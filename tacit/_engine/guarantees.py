@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from tacit._engine.charging import Kinds, Owners, Releases, charges, units_of
 from tacit.privacy import accounting, facts
+from tacit.privacy.correlated import KEYS, MOST_DRAWN
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
     DiscreteLaplaceRelease,
@@ -21,6 +22,7 @@ from tacit.privacy.event import (
     NonPrivate,
     PerReleaseClaim,
     PoissonSampled,
+    ProtocolClaim,
     Repeated,
 )
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Scope, Status
@@ -168,6 +170,9 @@ def _guarantee(
         status = Status.PER_RELEASE if alone else Status.MODEL
         theorem, noise = claims[0].theorem, NoiseSource.SIMULATED
         assumptions += dict.fromkeys(claim.assumption for claim in claims)
+        if releases.grid and all(isinstance(claim, ProtocolClaim) for claim in claims):
+            noise = NoiseSource.SECURE
+            assumptions += [_sampling(total, MOST_DRAWN), *KEYS]
     else:
         noise = NoiseSource.SECURE if releases.grid else NoiseSource.SIMULATED
         status = Status.MODEL if others else Status.PROVED

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from tacit._engine.keys import pair_secret, phase_keys
+from tacit._engine.plan import Plan
 
 Place: TypeAlias = tuple[Any, int, Any]
 """Round, number of the phase in the table, and step."""
@@ -89,6 +90,21 @@ class PairSecrets(eqx.Module):
         """What its masks of a phase add to its release, which has the shape of `like`."""
         drawn = jax.vmap(lambda one: _mask(one, like, place))(self.secrets)
         return jnp.tensordot(self.signs.astype(like.dtype), drawn, 1)
+
+
+def pair_secrets(plan: Plan, root: PRNGKeyArray, agent: int) -> PairSecrets | None:
+    """What an agent shares with others in a simulation; `None` if the method has no such noise.
+
+    Args:
+        plan: plan of the run.
+        root: root key of the trial's randomness.
+        agent: number of the agent.
+    """
+    for phase in plan.method.phases():
+        pairs = phase.hides.pairs(plan.agents)
+        if pairs is not None:
+            return PairSecrets.of(root, pairs, agent)
+    return None
 
 
 def _fold(

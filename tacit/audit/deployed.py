@@ -1,4 +1,4 @@
-"""Tests of what a site would draw: noise on a grid from a secret stream, and pairwise masks.
+"""Tests of what a site would draw: noise on a grid from secret streams, and masks of both kinds.
 
 A simulation draws neither. So an audit makes the releases that the sites of a deployment would
 make, with the same grids, streams, keys and masks, from answers that it chose itself. It tests the
@@ -24,6 +24,7 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.masking import mask, mask_label, new_key, opened, pair_key, sealed
 from tacit.privacy.noise import GridRelease, SecureNoise
+from tacit.privacy.noise.pairs import PairKeys, PairRelease
 from tacit.privacy.noise.sums import SumRelease
 from tacit.problem.task import Task
 
@@ -67,7 +68,11 @@ def deployed_checks(
         releases = [agreed.release(index, agent) for agent in agents]
         grid = releases[0].grid
         of = f"noise of {phase.release.name!r} between sites"
-        drawn = [partial(_drawn, release) for release in releases]
+        pairs = [release for release in releases if isinstance(release, PairRelease)]
+        if pairs:
+            found += pair_checks(of, index, pairs, problem.names)
+            continue
+        drawn = [partial(_drawn, each) for each in releases if not isinstance(each, PairRelease)]
         at = grid.step, grid.dimension
         found += _noise_checks(of, phase, drawn, agreed.owners, problem.names, at, rng)
     summed = [index for index, phase in enumerate(agreed.phases) if phase.hides.summed]
@@ -105,6 +110,58 @@ def _noise_checks(
         for draw in range(_DRAWS)
     ]
     return normal_checks(of, standard(draws, mechanism.law.kind), columns, coarse)
+
+
+def pair_checks(
+    of: str, phase: int, releases: Sequence[PairRelease], names: Sequence[str]
+) -> list[Check]:
+    """Tests of noise that pairs share: masks cancel, and all of it has the covariance of the proof.
+
+    Every agent shares masks with those of the given ones that it shares any with. What they release
+    together is made independent by the inverse of a root of the covariance.
+
+    Args:
+        of: subject of the tests.
+        phase: number of the phase in the method's table.
+        releases: releases of the first agents, at least 2.
+        names: names of the agents.
+    """
+    first, agents = releases[0], len(releases)
+    made = [new_key() for _ in releases]
+    keys = [
+        PairKeys(
+            _RUN,
+            agent,
+            {
+                other: pair_key(made[agent][0], made[other][1], _RUN, agent, other)
+                for other in release.others
+                if other < agents
+            },
+        )
+        for agent, release in enumerate(releases)
+    ]
+    covariance = np.eye(agents)
+    for agent, other in ((i, j) for i, own in enumerate(keys) for j in own.keys):
+        ratio = first.masks / first.scale
+        covariance[agent, agent] += ratio**2
+        covariance[agent, other] -= ratio**2
+    root, size, wrong = np.linalg.cholesky(covariance), first.grid.dimension, 0
+    draws = np.empty((_ROWS, agents * _DRAWS, size))
+    for row, draw in product(range(_ROWS), range(_DRAWS)):
+        place = row * _DRAWS + draw, phase, 0
+        masks = [own.mask(first.masks, size, *place) for own in keys]
+        wrong += int(np.any(np.sum(masks, axis=0)))
+        released = [
+            release(np.zeros(size), SecureNoise(), mask)
+            for release, mask in zip(releases, masks, strict=True)
+        ]
+        noise = np.stack(released) / (first.scale * first.grid.step)
+        draws[row, draw::_DRAWS] = np.linalg.solve(root, noise)
+    columns = [f"{names[agent]} in draw {n + 1}" for agent in range(agents) for n in range(_DRAWS)]
+    return [
+        Check(of, "masks cancel", f"{wrong} sums are wrong", 0.0 if wrong else 1.0),
+        *normal_checks(of, draws, columns, 1.0 / first.scale),
+    ]
 
 
 def _drawn(release: GridRelease | SumRelease, answer: np.ndarray) -> np.ndarray:

@@ -81,7 +81,8 @@ class MaskedGossip(AbstractMethod):
     the agents average, by default the mean of the second half of their iterates.
 
     What leaves: iterates that are functions of all `Y_i`. Theorem: docs/proofs/masks.md, if all
-    agents follow the protocol, which nothing enforces; status model. In simulations only.
+    agents follow the protocol, which nothing enforces; status model, also between sites, where
+    noise and masks are drawn on a grid.
 
     Args:
         step: first step size, positive.

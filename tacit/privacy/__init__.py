@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         NoRelease,
         PerReleaseClaim,
         PoissonSampled,
+        ProtocolClaim,
         Repeated,
     )
     from tacit.privacy.guarantee import Adversary, Guarantee, NoiseSource, Scope, Status
@@ -91,6 +92,7 @@ _HOME = {
         "NonPrivate",
         "PerReleaseClaim",
         "PoissonSampled",
+        "ProtocolClaim",
         "Repeated",
     ],
     "guarantee": ["Adversary", "Guarantee", "NoiseSource", "Scope", "Status"],
@@ -162,6 +164,7 @@ __all__ = [
     "PerReleaseClaim",
     "PoissonSampled",
     "Privacy",
+    "ProtocolClaim",
     "Release",
     "Repeated",
     "Scope",

@@ -3,7 +3,8 @@
 Agent `i` releases `Y_i = v_i + z_i + sum_j e_ij n_ij`, `e_ij = -e_ji` in `{-1, 1}`, with noise
 `z_i ~ N(0, s^2 I)` of its own and masks `n_ij ~ N(0, r^2 s^2 I)` that it shares with `j`. These
 need no exactly computed sum, so agents may gossip with what they release. Nobody checks that an
-agent draws the noise that it should, so the guarantee is a model.
+agent draws the noise that it should, so the guarantee is a model. Between sites `noise.pairs` draws
+it on a grid.
 
 Source: Sabater, Bellet, Ramon (2022), algorithm 1; Allouah et al. (2024), algorithm 1. They are
 known as GOPA and DECOR.
@@ -22,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
-from tacit.privacy.event import Event, Masked, ModelClaim
+from tacit.privacy.event import Event, Masked, ProtocolClaim
 from tacit.privacy.hiding import AbstractHiding, View
 from tacit.privacy.masked import with_noise_of
 from tacit.privacy.masks import mask_ratio, masked_mu, worst_masked_mu
@@ -33,6 +34,16 @@ Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
 MOST_PAIRS = 20_000
 """Maximum number of masks drawn per round; all pairs of 200 agents are 19,900."""
+
+MOST_DRAWN = 2**15
+"""More than the agents and the masks of a round together."""
+
+KEYS = (
+    "keys that two agents agree on by X25519 and HKDF-SHA256 look random to all others, and so do "
+    "streams of AES-256 under HMAC-SHA256",
+    "every agent has compared the other agents' signing keys with their owners",
+)
+"""What masks rest on between sites, besides agents that follow the protocol."""
 
 _ALONE = 1.0 - 1e-9
 """What a coalition learns about an agent that has only its own noise, up to rounding."""
@@ -192,7 +203,7 @@ class PairNoise(AbstractHiding):
     def event(self, own: Event, public: PublicContext) -> Event:
         coalition, agents = self.masks.coalition, public.agents
         released = with_noise_of(own, 1.0 / self.masks.learned(agents))
-        return ModelClaim(
+        return ProtocolClaim(
             event=Masked(released, coalition, agents),
             theorem="Gaussian masks that cancel in the sum, docs/proofs/masks.md",
             assumption="all agents follow the protocol, two agents alone know each mask, and "

@@ -7,7 +7,7 @@ stores.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.arguments import checked, remedy
 from tacit.errors import PrivacyError, UnsupportedEvent
@@ -143,6 +143,15 @@ class PerReleaseClaim(ModelClaim):
 
 
 @dataclass(frozen=True)
+class ProtocolClaim(ModelClaim):
+    """A claim that fails only if agents do not draw the noise that they should.
+
+    An agent that follows the protocol adds noise of exactly the stated law, also on a grid, so such
+    a release may leave a site; what the others do nobody checks.
+    """
+
+
+@dataclass(frozen=True)
 class Masked(Event):
     """A release that nobody sees by itself: masks reveal only the sum over a cohort.
 
@@ -208,11 +217,13 @@ def on_grid(event: Event) -> Event:
             return Repeated(on_grid(inner), count)
         case DiscreteGaussianRelease() | DiscreteLaplaceRelease() | NoRelease():
             return event
+        case ProtocolClaim():
+            return replace(event, event=on_grid(event.event))
         case ModelClaim():
             raise UnsupportedEvent(
                 f"a guarantee that is a model claim has no secure form ({event.reason}), and where "
-                "values really leave only proved ones are run. Choose a method with a proved "
-                "guarantee, or simulate this one"
+                "values really leave only proved ones are run, or those that hold if all members "
+                "follow the protocol. Choose a method with a proved guarantee, or simulate this one"
             )
         case _:
             raise UnsupportedEvent(

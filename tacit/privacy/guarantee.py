@@ -155,6 +155,15 @@ class Guarantee:
         return self.status is Status.PROVED and self.noise is NoiseSource.SECURE
 
     @property
+    def followed(self) -> bool:
+        """Whether it is a model claim with secure noise that holds if all agents follow a protocol.
+
+        The only kind that is run between sites without being a certificate.
+        """
+        claimed = self.status is Status.MODEL and self.adversary is Adversary.COLLUDING
+        return claimed and self.noise is NoiseSource.SECURE
+
+    @property
     def neighbours(self) -> str:
         """What epsilon is about: a key in ledgers, which add up only equal ones; its words stay."""
         person = f"{self.sites_per_person} sites, {self.records_per_person} records a site"
@@ -163,7 +172,9 @@ class Guarantee:
         most = f"sums, at most {self.coalition} agents corrupted"
         masked = self.adversary is Adversary.COLLUDING
         said = [*([person] if many else []), *([most] if masked else [])]
-        return ", ".join([self.unit.value, self.relation.value, *said])
+        # nor can one that others have to keep
+        followed = ["if all agents follow the protocol"] if self.followed else []
+        return ", ".join([self.unit.value, self.relation.value, *said, *followed])
 
     def refuted(self, epsilon: float | None, how: str) -> Guarantee:
         """The guarantee after an audit that found it broken.

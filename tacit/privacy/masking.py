@@ -108,6 +108,21 @@ def mask_label(
     return hashlib.sha256(told).digest()
 
 
+def stream_key(key: bytes, label: bytes) -> bytes:
+    """The key of the one stream that two agents draw for a label; 32 bytes.
+
+    Args:
+        key: key that they share, from `pair_key`.
+        label: label from `mask_label`, 32 bytes.
+
+    Raises:
+        PrivacyError: an argument of another length.
+    """
+    _check_bytes(key, "the key of a pair")
+    _check_bytes(label, "label")
+    return hmac.digest(key, label, "sha256")
+
+
 def mask(
     keys: Mapping[int, bytes], agent: int, cohort: Sequence[int], label: bytes, size: int
 ) -> UInt64[np.ndarray, " n"]:
@@ -138,7 +153,7 @@ def mask(
             raise PrivacyError(f"keys has none for agent {other} of the cohort: make it (pair_key)")
         _check_bytes(keys[other], f"the key for agent {other}")
         # This key serves one release, so the counter may begin at 0.
-        key = hmac.digest(keys[other], label, "sha256")
+        key = stream_key(keys[other], label)
         stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update(zeros)
         change = np.add if agent < other else np.subtract
         change(total, np.frombuffer(stream, "<u8"), out=total)

@@ -68,6 +68,8 @@ def sentence(g: Guarantee, subject: str, *, assumptions: bool = True) -> str:
         parts.append("Simulated noise: not a certificate.")
     elif g.certificate:
         parts.append("Secure noise: this is a certificate.")
+    elif g.status == "model":
+        parts.append("Secure noise, but a model claim: not a certificate.")
     if not assumptions:
         return " ".join(parts)
     if g.status == "model":  # the claim itself has named the other assumptions
@@ -224,4 +226,5 @@ _ADJACENCY = {
 
 
 def _condition(g: Guarantee) -> str:
-    return " and ".join(each for each in g.assumptions if each not in STANDING)
+    joined = "; and " if g.followed else " and "  # between sites there are many, and long ones
+    return joined.join(each for each in g.assumptions if each not in STANDING)

@@ -15,7 +15,7 @@ from tacit.data.cells import chosen as declared_column
 from tacit.data.formula import parse_formula
 from tacit.data.partition import Sites
 from tacit.data.schema import Prepared
-from tacit.errors import ConfigError, PrivacyError
+from tacit.errors import ConfigError, PrivacyError, TacitError
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.problem.bounds import RecordBounds
@@ -230,6 +230,25 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
         values |= {"target": target, "design": design, "family": model.family, "weights": weights}
         return _built(source, entry, values, ("model",))
     return _method(source, entry, values, names, ("method",))
+
+
+def shares_keys(source: Source, names: Sequence[str]) -> bool:
+    """Whether pairs of agents need keys for masks, in sums or in noise that they share.
+
+    False for a method that cannot be built, which is refused wherever its run is laid out.
+
+    Args:
+        source: study.
+        names: names of the agents.
+    """
+    privacy = source.study.privacy
+    if privacy is None or privacy.summed:
+        return privacy is not None
+    try:
+        phases = build_method(source, names).phases()
+    except TacitError:
+        return False
+    return any(phase.hides.shares for phase in phases)
 
 
 def _names_columns(value: Any) -> bool:

@@ -38,7 +38,7 @@ def check_between_sites(
 
     With the noise of a run between sites:
 
-    * every site has the guarantee of the simulation, and it is proved;
+    * every site has the guarantee of the simulation, proved, or a model claim of both;
     * its ledger is sound, has exactly one charge for each of its releases, and the epsilon of the
       guarantee;
     * no message leaves with two contents;

@@ -39,6 +39,7 @@ from tacit.deploy.messages.wire import Address, encode
 from tacit.privacy import NoiseKind
 from tacit.privacy.masking import mask, mask_label, pair_key
 from tacit.privacy.noise import SeededNoise
+from tacit.privacy.noise.pairs import PairKeys
 
 VERSION = "0.2.0.dev2"
 """What the digests are of."""
@@ -110,6 +111,12 @@ def masks(folder: Path) -> Iterator[bytes]:
     yield mask({4: shared}, 0, [0, 4], label, 5).astype("<u8").tobytes()
 
 
+def shared_noise(folder: Path) -> Iterator[bytes]:
+    for scale in (1000.0, 2.0**33):
+        drawn = PairKeys(RUN, 4, {0: RUN[::-1], 9: RUN}).mask(scale, 64, 7, 2, 1)
+        yield drawn.astype("<i8").tobytes()
+
+
 def noise(folder: Path) -> Iterator[bytes]:
     for law in (NoiseKind.GAUSSIAN, NoiseKind.LAPLACE):
         drawn = SeededNoise(3).added(np.zeros(64, np.int64), law, 1000.0)
@@ -125,6 +132,7 @@ DIGESTS: dict[Callable[[Path], Iterator[bytes]], str] = {
     keys: "f6dff676b9847c24",
     masks: "525f7190e77a92d3",
     noise: "de551c0ceefacc88",
+    shared_noise: "1ab84ea58539c29a",
 }
 
 

@@ -7,14 +7,16 @@ network. No placeholder stands for another's records, however many it declares.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
+import numpy as np
 
+from tacit._engine.agent_step import At
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import Contract, contract
 from tacit._engine.inputs import check_arguments
@@ -34,7 +36,8 @@ from tacit.method.phase import AbstractMethod
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
-from tacit.privacy.noise import GridRelease, SecureNoise
+from tacit.privacy.noise import AbstractNoise, GridRelease, SecureNoise
+from tacit.privacy.noise.pairs import PairKeys, PairRelease
 from tacit.problem.boxes import CostBox
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.simulator import LossBox
@@ -44,6 +47,9 @@ from tacit.study.costs import OwnCost
 from tacit.study.networks import build_network
 from tacit.study.read import Source
 from tacit.types import Role
+
+Noised: TypeAlias = Callable[[np.ndarray, At], np.ndarray]
+"""From a private answer and its place in the run to the release."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +78,11 @@ class Declared:
     def bounds(self) -> Bounds:
         """Bounds on the numbers in messages."""
         return bounds_of(self.plan, self.contract)
+
+    @property
+    def masked(self) -> bool:
+        """Whether pairs of agents have keys for masks, in sums or in noise."""
+        return any(phase.hides.summed or phase.hides.shares for phase in self.contract.phases)
 
     @property
     def guarantee(self) -> Guarantees:
@@ -171,14 +182,22 @@ def _assumed(source: Source, exactly: bool) -> tuple[str, ...]:
     )
 
 
-def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]], dict[int, Event]]:
+def releases(
+    run: Declared, agent: int, shared: Mapping[int, bytes] | None = None
+) -> tuple[dict[int, Noised], dict[int, Event]]:
     """How noise is added to an agent's answers, and what each costs, by number of the phase.
+
+    Args:
+        run: the run.
+        agent: number of the agent.
+        shared: keys for masks that it shares with the others, by number; `None` to see only that
+            every release has a secure form.
 
     Raises:
         PrivacyError: a release that has no secure form.
     """
     agreed, noise = run.contract, SecureNoise()
-    noised: dict[int, Callable[[Any], Any]] = {}
+    noised: dict[int, Noised] = {}
     events: dict[int, Event] = {}
     for index, phase in enumerate(agreed.phases):
         if phase.release is None:
@@ -186,9 +205,23 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
         # not the release's own: a person may have several records
         events[index] = agreed.releases.event(phase, agreed.owners.contexts[agent])
         release = agreed.release(index, agent)
-        if isinstance(release, GridRelease):  # otherwise the noise is that of a part of a sum
-            noised[index] = partial(release, noise=noise)
+        # otherwise the noise is that of a part of a sum
+        if isinstance(release, GridRelease):
+            noised[index] = partial(_alone, release, noise)
+        elif isinstance(release, PairRelease) and shared:
+            keys = release.keys(run.manifest.run, agent, shared)
+            noised[index] = partial(_masked, release, noise, keys)
     return noised, events
+
+
+def _alone(release: GridRelease, noise: AbstractNoise, answer: np.ndarray, at: At) -> np.ndarray:
+    return release(answer, noise)
+
+
+def _masked(
+    release: PairRelease, noise: AbstractNoise, keys: PairKeys, answer: np.ndarray, at: At
+) -> np.ndarray:
+    return release(answer, noise, keys.mask(release.masks, answer.size, *at))
 
 
 def charges(run: Declared, agent: int) -> list[Event]:
@@ -219,11 +252,6 @@ def _check_method(method: AbstractMethod) -> None:
             f"{type(method).__name__} has no budget, and between sites private values would leave "
             "as they are; give the study a section [privacy] and a method that uses it"
         )
-    if any(phase.hides.shares for phase in method.phases()):
-        raise PrivacyError(
-            f"{type(method).__name__} has noise that pairs of agents share, which nothing makes "
-            "them draw as they should, and between sites only proved methods are run; simulate it"
-        )
     if privacy.sampling < 1.0:
         raise PrivacyError(
             f"sampling={privacy.sampling!r}: what a secret sample of records gains rests on a "
@@ -237,16 +265,27 @@ def _check_method(method: AbstractMethod) -> None:
 
 
 def check_secure(run: Declared) -> None:
-    """Refuse a run whose guarantee is not proved, or whose noise has no secure form.
+    """Refuse a run whose guarantee is neither proved nor one of a protocol with secure noise.
 
     Raises:
         PrivacyError: such a run; the message gives the reason.
     """
-    weak = next((each for each in run.guarantee if each.status is not Status.PROVED), None)
-    if weak is not None:
+    privacy = run.source.study.privacy
+    unproved = [each for each in run.guarantee if each.status is not Status.PROVED]
+    weak = min(unproved, key=lambda each: each.followed, default=None)
+    if weak is not None and privacy is not None and privacy.require == "proved":
+        raise PrivacyError(
+            f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and require = 'proved' in "
+            f"[privacy] refuses it{weak.reason and f' ({weak.reason})'}; choose a certified "
+            "method, or leave require out if every owner accepts that"
+        )
+    # every event of such a run has a form on a grid, so what is not proved is what others draw
+    shares = any(phase.hides.shares for phase in run.contract.phases)
+    if weak is not None and not (shares and weak.followed):
         raise PrivacyError(
             f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and between sites only "
-            f"proved ones are run{weak.reason and f' ({weak.reason})'}; choose a certified method"
+            f"proved ones are run{weak.reason and f' ({weak.reason})'}, or those that hold if all "
+            "members follow the protocol; choose a certified method"
         )
     for agent in range(len(run.manifest.agents)):
         releases(run, agent)

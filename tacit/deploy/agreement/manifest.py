@@ -29,6 +29,7 @@ from tacit.errors import ConfigError
 from tacit.study._grammar import toml
 from tacit.study._grammar.explain import explain
 from tacit.study._sections.network import CoordinatorSection
+from tacit.study.build import shares_keys
 from tacit.study.read import Source, parse_study
 
 FORMATS = ("tacit-manifest-1", "tacit-manifest-2")
@@ -171,7 +172,7 @@ class Manifest(_Strict):
 
     @property
     def summed(self) -> bool:
-        """Whether the agents' releases are seen in sums only, for which they have keys."""
+        """Whether the agents' releases are seen in sums only."""
         privacy = self.source(Path()).study.privacy
         return privacy is not None and privacy.summed
 
@@ -180,11 +181,16 @@ class Manifest(_Strict):
         """Whether peers add up over a graph, on which messages pass from site to site."""
         return getattr(self.source(Path()).study.network, "exact_sum", None) is not None
 
-    def unsigned(self, *, summed: bool | None = None) -> list[str]:
+    @property
+    def masked(self) -> bool:
+        """Whether pairs of agents have keys for masks, in sums or in noise."""
+        return shares_keys(self.source(Path()), self.names)
+
+    def unsigned(self, *, masked: bool | None = None) -> list[str]:
         """Members that have not signed, or whose signature or key for masks is not theirs.
 
         Args:
-            summed: whether keys for masks are needed, as in the property; if `None`, the study is
+            masked: whether keys for masks are needed, as in the property; if `None`, the study is
                 read for it.
         """
         said = self._said
@@ -193,7 +199,7 @@ class Manifest(_Strict):
             for member in self.members
             if not verify(member.card, said, self.signatures.get(member.name, ""))
         }
-        if self.summed if summed is None else summed:
+        if self.masked if masked is None else masked:
             given = self.offers()
             missing |= {name for number, name in enumerate(self.names) if number not in given}
         return [member.name for member in self.members if member.name in missing]
@@ -226,7 +232,7 @@ class Manifest(_Strict):
         name, run = keys.card.name, self.run
         signatures = {**self.signatures, name: sign(keys.identity, self._said)}
         mask_keys = dict(self.mask_keys)
-        if self.summed and name in self.names:
+        if self.masked and name in self.names:
             mask_keys[name] = offer(keys, run)
         return self.model_copy(update={"signatures": signatures, "mask_keys": mask_keys})
 

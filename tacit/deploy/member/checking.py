@@ -80,11 +80,11 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | OwnCost | N
             f"{options.manifest} is not signed by {', '.join(map(repr, unsigned))}; a run begins "
             "when everybody has agreed to it. Each signs with: tacit manifest sign"
         )
-    if manifest.summed and unknown and number < len(manifest.agents):
+    if manifest.masked and unknown and number < len(manifest.agents):
         raise ConfigError(
             f"nobody has compared the cards of {', '.join(map(repr, sorted(unknown)))} on this "
-            "machine, and in a sum the others' noise hides this member: with invented members it "
-            "would stand alone. Compare fingerprints with their owners and pin the cards: tacit "
+            "machine, and under masks the others' noise hides this member: with invented members "
+            "it would stand alone. Compare fingerprints with their owners and pin the cards: tacit "
             f"keys trust {options.keys} CARD"
         )
     left = keys.days_left()

@@ -15,6 +15,7 @@ import jax
 
 from tacit._engine.agent_step import AgentStep, mixing_of
 from tacit._engine.keys import agent_secret, trial_key
+from tacit._engine.shared_noise import pair_secrets
 from tacit.arguments import checked
 from tacit.data.schema import Prepared
 from tacit.deploy.agreement.binding import Binding, digest_of
@@ -158,7 +159,7 @@ def _part(
                 )
             shared: dict[int, bytes] = {}
             ended = (options.state / "result.json").exists() and not has_key(keys, manifest.run)
-            if manifest.summed and not coordinates and not ended:
+            if run_.masked and not coordinates and not ended:
                 check_writable(keys)
                 shared = pair_keys(keys, number, manifest.run, manifest.offers())
             if only_check:
@@ -190,17 +191,17 @@ def _take_part(
         {"name": keys.card.name, "run": manifest.run.hex()[:12], "rounds": run_.schedule.rounds},
     )
     plan, coordinates = run_.plan, number == len(manifest.agents)
-    secret = (
-        own_secret(options.state / "secret")
-        if options.test_seed is None
-        else agent_secret(trial_key(options.test_seed, 0), number)
-    )
-    desk = AgentStep(plan, number, secret)
+    if options.test_seed is None:
+        secret, simulated = own_secret(options.state / "secret"), None
+    else:
+        root = trial_key(options.test_seed, 0)
+        secret, simulated = agent_secret(root, number), pair_secrets(plan, root, number)
+    desk = AgentStep(plan, number, secret, simulated)
     between()
     desk.prepare(None if account is None else run_.objective)
     releaser = None
     if account is not None:
-        noised, events = releases(run_, number)
+        noised, events = releases(run_, number, shared)
         releaser = Releaser(noised, events, account.owner)
     phases = {phase.name: index for index, phase in enumerate(plan.method.phases())}
     outgoing = Outgoing(

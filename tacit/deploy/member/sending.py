@@ -6,10 +6,10 @@ import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from tacit._engine.agent_step import At
 from tacit.deploy.identity.keys import Keys
 from tacit.deploy.member.divergence import check_sent
 from tacit.deploy.member.peers import Neighbours
@@ -29,13 +29,13 @@ class Releaser:
     """How this member's private answers leave: on a grid with secure noise, at a stated cost.
 
     Attributes:
-        noised: function that turns a phase's private answer into its release, by number of the
-            phase.
+        noised: function that turns a phase's private answer, at a place in the run, into its
+            release, by number of the phase.
         events: cost of one release of each phase.
         owner: name of the owner in the ledger.
     """
 
-    noised: dict[int, Callable[[Any], Any]]
+    noised: dict[int, Callable[[np.ndarray, At], np.ndarray]]
     events: dict[int, Event]
     owner: str
 

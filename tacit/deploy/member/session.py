@@ -214,7 +214,7 @@ class Session:
             # a record that is not finite counts as 0 in the query: the answer is always finite
             charge = self._releaser.charge(self._terms.run, turn, state_digest(position, state))
             private = self._desk.ask(at, state, self._objective)
-            released = self._releaser.noised[at.phase](np.asarray(private))
+            released = self._releaser.noised[at.phase](np.asarray(private), at)
             if self._terms.bounds is not None:
                 released = self._terms.bounds.cut(at.phase, self._desk.agent, released)
             replay = jnp.asarray(released, self._desk.plan.x0.dtype)

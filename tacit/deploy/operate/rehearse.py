@@ -150,7 +150,7 @@ def prepare(
             failing[name] = simulated(manifest, number, _records(folder, number)) or ""
         for each in keys:
             manifest = manifest.signed_by(each)
-            if manifest.summed:  # members of a sum must have compared each other's cards
+            if manifest.masked:  # who hide each other must have compared each other's cards
                 for other in keys:
                     if other is not each:
                         trust(each.folder, other.card)

@@ -161,8 +161,8 @@ def _history(found: Finished, run: Declared) -> dict[str, list[Any]]:
 
 def _members(found: Finished, run: Declared) -> list[dict[str, Any]]:
     """Who took part, and what this member knows of each."""
-    manifest, privacy = found.manifest, run.source.study.privacy
-    unsigned = set(manifest.unsigned(summed=privacy is not None and privacy.summed))
+    manifest = found.manifest
+    unsigned = set(manifest.unsigned(masked=run.masked))
     compared = found.result.get("compared")
     rows: list[dict[str, Any]] = []
     for member in manifest.members:

@@ -88,7 +88,7 @@ def check_agreement(
         raise Tampered(
             f"it is about run {run[:12]}, and your manifest is of {known.run.hex()[:12]}"
         )
-    if missing := agreed.unsigned(summed=False):
+    if missing := agreed.unsigned(masked=False):
         raise Tampered(f"{MANIFEST} is not signed by {', '.join(missing)}")
     if files["study.toml"] != agreed.study.encode():
         raise Tampered(f"study.toml is another study than {MANIFEST} has")

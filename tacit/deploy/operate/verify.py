@@ -153,6 +153,11 @@ def _verified(
     stated = _stated(files, agreed, signer) if site else None
     if stated is not None:
         checked.append(_charged(files, agreed, stated, open_))
+        if stated.followed:
+            open_.append(
+                "Whether the other members drew the noise and the masks that they should, and kept "
+                "them to themselves: the guarantee is a model claim, not a certificate"
+            )
     again, page, problem = None, "", ""
     try:
         again, page = _recomputed(files, contents, agreed, signer, stated, checked, open_)
@@ -191,7 +196,7 @@ def _stated(files: Mapping[str, bytes], agreed: Manifest, signer: Member) -> Gua
         raise Tampered(str(error)) from error
     if guarantee.owner != signer.name:
         raise Tampered(f"guarantee.json is that of {guarantee.owner!r}, not of {signer.name!r}")
-    if not guarantee.certificate:
+    if not (guarantee.certificate or guarantee.followed):
         raise Tampered("guarantee.json is not a certificate: not proved, or without secure noise")
     return guarantee
 
@@ -214,8 +219,7 @@ def _recomputed(
     if not all(map(is_version, (*versions.values(), versions.get("tacit")))):
         raise Tampered("versions.json is not what a member of a run writes")
     rerun = Rerun.of(agreed, [versions["tacit"], contents["tacit"]])
-    privacy = rerun.run.source.study.privacy
-    if missing := agreed.unsigned(summed=privacy is not None and privacy.summed):
+    if missing := agreed.unsigned(masked=rerun.run.masked):
         raise Tampered(f"{MANIFEST} has no key for masks of {', '.join(missing)}")
     again = None
     if stated is not None:

@@ -12,6 +12,7 @@ from typing import Any
 from tacit.deploy.agreement.manifest import Manifest, check_runnable
 from tacit.deploy.identity.keys import Keys, sign, verify
 from tacit.study._output.blocks import largest
+from tacit.study.build import shares_keys
 
 _REFUSAL = b"tacit refusal 1\n"
 
@@ -60,14 +61,14 @@ class Studied:
         method: name of the method.
         rounds: number of rounds.
         epsilon: largest budget of a site.
-        summed: whether releases are seen in sums only, for which members have keys.
+        masked: whether pairs of agents have keys for masks.
     """
 
     title: str
     method: str
     rounds: int
     epsilon: float | None
-    summed: bool
+    masked: bool
 
     @classmethod
     def of(cls, manifest: Manifest) -> Studied:
@@ -77,13 +78,14 @@ class Studied:
             ConfigError: a study that cannot be run between its members, or not here.
         """
         check_runnable(manifest)
-        study = manifest.source(Path()).study
+        source = manifest.source(Path())
+        study = source.study
         return cls(
             study.title,
             str(dict(study.method)["name"]),
             study.run.rounds,
             None if study.privacy is None else largest(study.privacy.epsilon),
-            study.privacy is not None and study.privacy.summed,
+            shares_keys(source, manifest.names),
         )
 
 

@@ -7,20 +7,20 @@ from tacit.deploy.identity.vouch import vouched
 from tacit.errors import ConfigError
 
 
-def merged(one: Manifest, other: Manifest, *, summed: bool) -> Manifest:
+def merged(one: Manifest, other: Manifest, *, masked: bool) -> Manifest:
     """A manifest with the valid signatures, keys for masks and vouchers of two copies of it.
 
     Args:
         one: a copy.
         other: another copy, perhaps from a stranger.
-        summed: whether the run has masks, as `Manifest.summed` says.
+        masked: whether the run has keys for masks, as `Manifest.masked` says.
     """
     signatures: dict[str, str] = {}
     mask_keys: dict[str, str] = {}
     vouchers: dict[str, str] = {}
     for copy in (other, one):
-        missing = set(copy.unsigned(summed=summed))
-        offers = {copy.names[number] for number in copy.offers()} if summed else set[str]()
+        missing = set(copy.unsigned(masked=masked))
+        offers = {copy.names[number] for number in copy.offers()} if masked else set[str]()
         for each in copy.members:
             name = each.name
             if name not in missing:

@@ -133,7 +133,7 @@ class Queue:
                     "somebody changed it. Delete the folder, or put the file back"
                 )
             study = self.study(manifest)
-            unsigned = tuple(manifest.unsigned(summed=study.summed))
+            unsigned = tuple(manifest.unsigned(masked=study.masked))
             self._read[path] = _Read(mark, run.hex(), manifest, study, unsigned)
         read = self._read[path]
         decided = _json(folder / "decision.json")
@@ -170,8 +170,8 @@ class Queue:
                 f"the manifest has another card for {own.name!r} than {self._site.keys}: somebody "
                 "else's, or an outdated one. Send your member file again"
             )
-        proposers(manifest, manifest.unsigned(summed=False), trusted)  # of whom it is read
-        by = proposers(manifest, manifest.unsigned(summed=self.study(manifest).summed), trusted)
+        proposers(manifest, manifest.unsigned(masked=False), trusted)  # of whom it is read
+        by = proposers(manifest, manifest.unsigned(masked=self.study(manifest).masked), trusted)
         folder = self._site.folder_of(manifest.run)
         with self._site.locked():
             if (folder / "manifest.toml").exists():
@@ -190,7 +190,7 @@ class Queue:
             return self._entry(folder)
 
     def _merged(self, one: Manifest, other: Manifest) -> Manifest:
-        return merged(one, other, summed=self.study(one).summed)
+        return merged(one, other, masked=self.study(one).masked)
 
     def offer(self, manifest: Manifest) -> Entry:
         """Add a manifest of one's own, which nobody has signed yet."""

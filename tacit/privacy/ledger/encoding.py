@@ -26,6 +26,7 @@ from tacit.privacy.event import (
     NoRelease,
     PerReleaseClaim,
     PoissonSampled,
+    ProtocolClaim,
     Repeated,
 )
 
@@ -46,6 +47,7 @@ _KINDS: Mapping[str, tuple[type[Event], Mapping[str, type]]] = {
     "NonPrivate": (NonPrivate, {}),
     "PerReleaseClaim": (PerReleaseClaim, _CLAIM),
     "PoissonSampled": (PoissonSampled, {"rate": float, "event": Event}),
+    "ProtocolClaim": (ProtocolClaim, _CLAIM),
     "Repeated": (Repeated, {"event": Event, "count": int}),
 }
 

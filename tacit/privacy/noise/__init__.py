@@ -8,7 +8,8 @@ back (`release`). `reference` draws the same laws with OpenDP. Proof: docs/proof
 
 Simulated noise is none of this: compiled code draws it in `privacy.laws`, `Mechanism.add` in
 `privacy.mechanism` adds it, and `_engine.step.send` calls that. Noise in production is drawn here,
-for `deploy.member.session` and, in masked sums, `deploy.member.sum_session`.
+for `deploy.member.session` and, in masked sums, `deploy.member.sum_session`. `pairs` has the masks
+that pairs of agents share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Streams of uniform random words: one that nobody can repeat, and a repeatable one for tests."""
+"""Streams of uniform random words: secret ones, and a repeatable one for tests."""
 
 from __future__ import annotations
 
@@ -32,13 +32,6 @@ class CipherStream:
     """
 
     def __init__(self) -> None:
-        try:
-            from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-        except ImportError as error:
-            raise PrivacyError(
-                "secure noise needs the package `cryptography`, which is not installed, and "
-                "nothing else is used in its place: pip install 'tacit[deploy]'"
-            ) from error
         try:  # Python raises NotImplementedError on a system without such numbers
             key = os.urandom(32)
         except (NotImplementedError, OSError) as error:
@@ -46,11 +39,31 @@ class CipherStream:
                 f"the operating system gives no random numbers ({error}), and nothing else is used "
                 "in their place: run where os.urandom works"
             ) from error
-        # The key is new, so the counter may begin at 0.
-        self._cipher = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        self._cipher = _keystream(key)
 
     def words(self, kind: type[np.unsignedinteger[Any]], count: int) -> np.ndarray:
         return np.frombuffer(self._cipher.update(bytes(count * np.dtype(kind).itemsize)), kind)
+
+
+class SharedStream:
+    """AES-256 in counter mode under a key that two agents share; both read the same words.
+
+    Args:
+        key: key of 32 bytes that serves this stream and nothing else (`masking.stream_key`).
+
+    Raises:
+        PrivacyError: a key of another length, or the package `cryptography` is missing.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != 32:  # only its length is shown: it is a secret
+            raise PrivacyError(f"the key of a shared stream has {len(key)} bytes and must have 32")
+        self._cipher = _keystream(key)
+
+    def words(self, kind: type[np.unsignedinteger[Any]], count: int) -> np.ndarray:
+        form = np.dtype(kind).newbyteorder("<")  # the same words on every machine
+        data = self._cipher.update(bytes(count * form.itemsize))
+        return np.frombuffer(data, form).astype(kind, copy=False)
 
 
 class SeededStream:
@@ -65,3 +78,15 @@ class SeededStream:
 
     def words(self, kind: type[np.unsignedinteger[Any]], count: int) -> np.ndarray:
         return np.frombuffer(self._generator.bytes(count * np.dtype(kind).itemsize), kind)
+
+
+def _keystream(key: bytes) -> Any:
+    """The cipher under a key that serves one stream, so the counter may begin at 0."""
+    try:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+    except ImportError as error:
+        raise PrivacyError(
+            "secure noise needs the package `cryptography`, which is not installed, and "
+            "nothing else is used in its place: pip install 'tacit[deploy]'"
+        ) from error
+    return Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()

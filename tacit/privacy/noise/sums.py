@@ -91,6 +91,36 @@ def sum_releases(
             f"{len(contexts):,} agents are more than the {largest_cohort(LARGEST):,} whose sum is "
             "exact modulo 2^64; divide them among several runs"
         )
+    grids, scale = level_grids(mechanism, query, contexts, relation, most_records)
+    if scale < SMALLEST_SCALE:
+        raise PrivacyError(
+            f"noise of {scale:.3g} steps is too little for a sum on a grid: {SMALLEST_SCALE:g} are "
+            "needed, which take a smaller bound on the values or more noise"
+        )
+    return tuple(SumRelease(grid, scale) for grid in grids)
+
+
+def level_grids(
+    mechanism: Mechanism,
+    query: AbstractQuery,
+    contexts: Sequence[PublicContext],
+    relation: Relation,
+    most_records: Sequence[int] | None = None,
+    reach: float = 1.0,
+) -> tuple[list[Grid], float]:
+    """The agents' grids, all of one step, and the scale of the noise of each, in steps.
+
+    Args:
+        mechanism: mechanism with noise of one scale for all agents.
+        query: query whose computed answers have a bound.
+        contexts: declared constants, one context per agent.
+        relation: adjacency of the data sets.
+        most_records: public bound on the number of records of every agent, as for `on_grid`.
+        reach: scales of all noise in a release together, over that of the agent's own, at least 1.
+
+    Raises:
+        PrivacyError: no noise, or as for `on_grid`.
+    """
     dimension = contexts[0].dimension
     if dimension is None:
         raise PrivacyError("a sum needs PublicContext.dimension, the number of coordinates")
@@ -112,7 +142,8 @@ def sum_releases(
                 "finite: without noise a sum protects nobody"
             )
         moves, largest = query.computed(public, relation, count)
-        grids.append(Grid.for_release(moves, 2, size, multiplier * moves, largest))
+        noise = reach * multiplier * moves
+        grids.append(Grid.for_release(moves, 2, size, noise, largest))
         moved.append(Fraction(moves))
     exponent = max(grid.exponent for grid in grids)
     step = Fraction(2) ** exponent
@@ -125,12 +156,7 @@ def sum_releases(
     scale = max(
         grid.scale_for(stated(public)) for grid, public in zip(level, contexts, strict=True)
     )
-    if scale < SMALLEST_SCALE:
-        raise PrivacyError(
-            f"noise of {scale:.3g} steps is too little for a sum on a grid: {SMALLEST_SCALE:g} are "
-            "needed, which take a smaller bound on the values or more noise"
-        )
-    return tuple(SumRelease(grid, scale) for grid in level)
+    return level, scale
 
 
 def value_of(total: Int64[np.ndarray, " n"], exponent: int) -> Float64[np.ndarray, " n"]:

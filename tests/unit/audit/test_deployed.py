@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from tacit import DPSG, GradientDescent, Privacy, network, problem
+from tacit.audit.checks import Check
 from tacit.audit.deployed import deployed_checks, mask_checks
 from tacit.errors import PrivacyError
+from tacit.method import MaskedGossip
 from tacit.privacy.masked import Masks
+from tacit.privacy.noise.pairs import PairKeys
 from tests.statistical.planted import (
     Plant,
     constant_key,
@@ -70,6 +73,55 @@ def test_a_masked_sum_between_sites_has_the_noise_that_is_charged() -> None:
         hub = network.Coordinator(AGENTS)
         found = deployed_checks(task, hub, GradientDescent(step=0.1, privacy=privacy), 3, 0)
     assert len(found) == 8 and not any(check.failed for check in found)
+
+
+def shared(masks: str = "all") -> list[Check]:
+    """What is found of noise that pairs share, of five agents."""
+    import jax
+
+    rows: Any = np.random.default_rng(0).normal(size=(4, 2))
+    task = problem.empirical_risk([rows] * 5, [np.ones(4)] * 5, problem.Squared())
+    privacy = Privacy(clip=1.0, epsilon=1.0)
+    method = MaskedGossip(step=0.1, masks=masks, privacy=privacy)  # type: ignore[arg-type]
+    with jax.enable_x64(True):
+        return deployed_checks(task, network.ring(5), method, 6, 0)
+
+
+@pytest.mark.parametrize("masks", [pytest.param("all", marks=pytest.mark.long), "neighbours"])
+def test_noise_that_pairs_share_between_sites_is_what_is_charged(masks: str) -> None:
+    found = shared(masks)
+    assert len(found) == 6 and not any(check.failed for check in found)
+    assert all("between sites" in check.of for check in found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("mistake", "finds"),
+    [
+        ("small masks", "size"),
+        ("no masks", "size"),
+        ("one sign", "masks cancel"),
+        ("one mask for all rounds", "draws are independent"),
+    ],
+)
+def test_mistakes_in_noise_that_pairs_share_are_found(
+    mistake: str, finds: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = PairKeys.mask
+
+    def wrong(self: PairKeys, scale: float, size: int, round: int, *at: int) -> Any:
+        match mistake:
+            case "small masks":
+                return right(self, scale / 2.0, size, round, *at)
+            case "no masks":
+                return 0 * right(self, scale, size, round, *at)
+            case "one sign":
+                return abs(right(self, scale, size, round, *at))
+            case _:
+                return right(self, scale, size, round // 4, *at)
+
+    monkeypatch.setattr(PairKeys, "mask", wrong)
+    assert finds in {check.what for check in shared() if check.failed}
 
 
 def test_what_stays_in_the_simulation_is_refused() -> None:

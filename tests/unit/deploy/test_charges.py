@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import pytest
 
+from tacit._engine.agent_step import At
 from tacit.data.schema import Prepared
 from tacit.deploy.agreement.declared import Declared, charges, declared, releases
 from tacit.deploy.identity import keys
@@ -90,6 +91,6 @@ def test_noise_is_made_for_as_many_numbers_as_an_answer_has(
     with jax.enable_x64(True):
         run = declared(a_manifest(made, study, **change))
     noised, _ = releases(run, 0)
-    assert noised[phase](np.zeros(size)).shape == (size,)
+    assert noised[phase](np.zeros(size), At(0, phase)).shape == (size,)
     with pytest.raises(PrivacyError, match="grid"):
-        noised[phase](np.zeros(size + 1))
+        noised[phase](np.zeros(size + 1), At(0, phase))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -18,8 +17,6 @@ from tacit._engine.exact import ExactEngine
 from tacit._engine.keys import agent_secret, phase_keys, trial_key
 from tacit._engine.planning import account
 from tacit._engine.shared_noise import PairSecrets, masks_of_all
-from tacit.deploy.agreement.declared import declared
-from tacit.deploy.identity import keys
 from tacit.errors import ConfigError, NetworkError, PrivacyError
 from tacit.method import DPSG, GradientDescent, MaskedGossip
 from tacit.method.rounds import Rounds
@@ -30,7 +27,6 @@ from tacit.privacy.masked import Masks
 from tacit.problem.problem import Problem
 from tacit.study._output.words import adversary
 from tests.laid_out import lay_out
-from tests.sites import STUDY, a_manifest
 
 AGENTS, SIZE = 10, 4
 RING = network.ring(AGENTS)
@@ -369,17 +365,6 @@ def test_numbers_out_of_range_are_refused(options: dict[str, Any]) -> None:
         method(**options)
     with pytest.raises(ConfigError, match="step"):
         MaskedGossip(step=0.0, privacy=BUDGET)
-
-
-@pytest.mark.parametrize("masks", ["all", "neighbours"])
-def test_between_sites_it_is_refused(masks: str, tmp_path: Path) -> None:
-    names = ("north", "south", "west")
-    made = [keys.create(tmp_path / name, name, f"{name}.example:7447") for name in names]
-    chosen = f'name = "masked-gossip"\nmasks = "{masks}"'
-    manifest = a_manifest(made, STUDY.replace('name = "dpsg"', chosen))
-    for grid in (True, False):
-        with pytest.raises(ConfigError, match="MaskedGossip"):
-            declared(manifest, grid=grid)
 
 
 def test_a_person_with_several_records_is_refused() -> None:

@@ -15,12 +15,14 @@ from tacit.errors import PrivacyError, UnsupportedEvent
 from tacit.privacy import accounting
 from tacit.privacy.correlated import MOST_PAIRS, PairMasks, PairNoise
 from tacit.privacy.event import (
+    DiscreteGaussianRelease,
     Event,
     GaussianRelease,
     Masked,
     ModelClaim,
     NonPrivate,
     PoissonSampled,
+    ProtocolClaim,
     Repeated,
     on_grid,
 )
@@ -129,13 +131,19 @@ def test_the_claim_says_what_it_rests_on() -> None:
     assert none.assumption.endswith("none of them tells anybody what it knows")
 
 
-def test_accountants_look_through_the_claim_and_a_grid_does_not() -> None:
+def test_accountants_look_through_the_claim_and_a_grid_keeps_it() -> None:
     masks = PairMasks(1)
     plain = GaussianRelease(2.0 / masks.learned(10))
     claimed = accounting.epsilon([Repeated(event(masks, 10), 7)], 1e-6)
     assert claimed == accounting.epsilon([Repeated(plain, 7)], 1e-6)
+    found, real = on_grid(event(masks, 10)), event(masks, 10)
+    assert isinstance(found, ProtocolClaim) and isinstance(real, ProtocolClaim)
+    discrete = DiscreteGaussianRelease(2.0 / masks.learned(10))
+    assert found == replace(real, event=Masked(discrete, 1, 10))
+    # a claim of another kind has no such form, whatever it is about
+    plain_claim = ModelClaim(real.event, real.theorem, real.assumption, real.reason)
     with pytest.raises(UnsupportedEvent, match="model claim has no secure form"):
-        on_grid(event(masks, 10))
+        on_grid(plain_claim)
 
 
 def test_a_sample_of_the_records_stays_a_sample() -> None:

@@ -34,7 +34,7 @@ def test_a_mask_key_of_whoever_has_none_is_not_kept(tmp_path: Path) -> None:
     made = [keys.create(tmp_path / name, name, "localhost:1") for name in ("a", "b", "c")]
     signed = a_manifest(made).signed_by(made[0])
     junk = signed.model_copy(update={"mask_keys": {"a": JUNK}})
-    assert merged(signed, junk, summed=False) == signed
+    assert merged(signed, junk, masked=False) == signed
 
 
 def test_the_voucher_of_a_members_authority_is_kept(tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_the_voucher_of_a_members_authority_is_kept(tmp_path: Path) -> None:
     with_all = manifest.model_copy(update={"vouchers": {**good, "d": good["a"]}})
     with_wrong = manifest.model_copy(update={"vouchers": {"a": good["b"], "b": good["b"]}})
     for one, other in ((manifest, with_all), (with_wrong, with_all), (with_all, with_wrong)):
-        assert merged(one, other, summed=False).vouchers == good
-    assert merged(manifest, with_wrong, summed=False).vouchers == {"b": good["b"]}
+        assert merged(one, other, masked=False).vouchers == good
+    assert merged(manifest, with_wrong, masked=False).vouchers == {"b": good["b"]}
 
 
 def test_a_manifest_that_could_not_be_read_again_is_not_written(three: Three) -> None:

@@ -24,6 +24,7 @@ from tacit.privacy.event import (
     NoRelease,
     PerReleaseClaim,
     PoissonSampled,
+    ProtocolClaim,
     Repeated,
 )
 from tacit.privacy.ledger.encoding import (
@@ -46,6 +47,7 @@ ONE_OF_EACH = [
     Masked(DiscreteGaussianRelease(6.0), 1, 10),
     ModelClaim(Repeated(GaussianRelease(1.0), 3), "théorème 1", "normality", "it is assumed"),
     PerReleaseClaim(LaplaceRelease(20.0), "eq (20)", "a global bound", "it is a local one"),
+    ProtocolClaim(Masked(GaussianRelease(2.0), 1, 5), "a page", "all follow", "none checks"),
     Repeated(Repeated(PoissonSampled(0.5, LaplaceRelease(7.0)), 2), 10**12),
 ]
 
