@@ -106,4 +106,4 @@ def test_advice_on_a_regression_is_its_width(tmp_path: Path) -> None:
     asked = CliRunner().invoke(app, ["advise", *numbers, *plain])
     assert json.loads(done.output) == json.loads(asked.output)
     missing = CliRunner().invoke(app, ["advise", str(study)])
-    assert missing.exit_code == 2 and "give records" in missing.output + missing.stderr
+    assert missing.exit_code == 2 and "give --records" in missing.output + missing.stderr
