@@ -20,8 +20,8 @@ from tests.unit._jobs.pieces import square
         ({"address": "head:8786"}, "must be tls://host:port or tcp://host:port"),
         ({"address": "tls://head"}, "must be tls://host:port"),
         ({"address": "http://head:80"}, "must be tls://host:port"),
-        ({"address": "tls://head:8786"}, "give ca, certificate, key too"),
-        ({"address": "tls://head:8786", "ca": "PEM"}, "give certificate, key too"),
+        ({"address": "tls://head:8786"}, "give ca=, certificate=, key= too"),
+        ({"address": "tls://head:8786", "ca": "PEM"}, "give certificate=, key= too"),
         ({"address": "tcp://head:8786", "ca": "PEM"}, "uses no certificates; begin"),
         (
             {"address": "tls://head:8786", "ca": "PEM", "certificate": "PEM", "key": "gone.pem"},
