@@ -62,6 +62,12 @@ def predict_table(
             with _of(data):
                 moved = fitted.moved(table)
             found = fitted.predict(table, at=_times(at), reference=chosen, level=level)
+            if not chosen and at is None:
+                print(
+                    "NOTE: hazards are relative to the baseline: numbers of 0 and first levels. "
+                    "Another record: --reference COLUMN=VALUE.",
+                    file=sys.stderr,
+                )
         else:
             regression = load_regression(file)
             fitted, what = regression, regression.formula

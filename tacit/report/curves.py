@@ -29,6 +29,7 @@ def survival(rows: Sequence[Row], time: str) -> go.Figure:
     figure = blank()
     groups = list(dict.fromkeys(str(row["group"]) for row in rows))
     times = sorted({float(row["time"]) for row in rows})
+    wide = (times[-1] - times[0]) or 1.0
     shown = {times[i] for i in every(len(times), _COUNTS)}
     for i, group in enumerate(groups):
         own = [row for row in rows if str(row["group"]) == group]
@@ -76,7 +77,13 @@ def survival(rows: Sequence[Row], time: str) -> go.Figure:
     figure.update_layout(
         legend_traceorder="normal",
         # ticks where the numbers at risk stand
-        xaxis={"title": {"text": plain(time)}, "anchor": "y2", "tickvals": sorted(shown)},
+        # and room for the first and last of them, which are centred
+        xaxis={
+            "title": {"text": plain(time)},
+            "anchor": "y2",
+            "tickvals": sorted(shown),
+            "range": [times[0] - 0.07 * wide, times[-1] + 0.05 * wide],
+        },
         yaxis={"title": {"text": "survival"}, "domain": [low, 1.0], "range": [0.0, 1.02]},
         yaxis2={
             "title": {"text": "at risk", "font": {"size": 13}, "standoff": 16},

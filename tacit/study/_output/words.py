@@ -56,6 +56,8 @@ def fitted(source: Source, problem: Task) -> str:
     study = source.study
     if isinstance(study, RegressionStudy):
         return f"fitted {study.model.formula} ({in_words(study.model.family)})"
+    if dict(study.method)["name"] == "cox":
+        return "fitted a Cox regression"
     if source.statistics or not isinstance(problem, Problem):
         return "described their records"
     if source.costs:
