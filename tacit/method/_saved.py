@@ -69,18 +69,17 @@ def saved_text(path: str | Path, known: str) -> str:
         return text
     if found != known:
         raise ProblemError(
-            f"{path}: has the format {checks.shown(found)}, and {known!r} is read here; "
-            + _reader(found)
+            f"{path}: has the format {checks.shown(found)}; {_reader(str(found), known)}"
         )
     return text
 
 
-def _reader(found: Any) -> str:
-    """What reads a file of another format."""
+def _reader(found: str, known: str) -> str:
+    """What reads a file of another format than the known one."""
     for kind, reader in _READERS.items():
-        if str(found).startswith(f"tacit-{kind}-"):
-            return f"tacit.method.{reader} reads it, or that of a newer tacit"
-    return "give the file of a fit, or take the version of tacit that wrote it"
+        if found.startswith(f"tacit-{kind}-") and not known.startswith(f"tacit-{kind}-"):
+            return f"tacit.method.{reader} reads such files"
+    return f"this version of tacit reads {known!r}"
 
 
 def write_saved(path: str | Path, text: str) -> None:

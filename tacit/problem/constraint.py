@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import equinox as eqx
@@ -279,9 +280,11 @@ class ConvexSet(AbstractConstraint):
 
 
 class Polyhedron(ConvexSet):
-    """`G x <= h`, and `A x = b` if equations are given. Projects as any `ConvexSet` does.
+    """`G x <= h`, and `A x = b` if equations are given.
 
-    A box, a simplex and equations alone have classes of their own, which are far faster.
+    Each projection solves a small quadratic program on the host, by active sets (Lawson, Hanson,
+    Solving least squares problems, chapter 23), exactly but for rounding. A box, a simplex and
+    equations alone have classes of their own, which are far faster.
 
     Args:
         matrix: `G`, shape `(m, p)`.
@@ -321,6 +324,11 @@ class Polyhedron(ConvexSet):
                 + ("" if equal is None else " and equations x = target")
                 + "; correct the signs, or leave rows out"
             )
+
+    def project(self, v: Params) -> Float[Array, " p"]:
+        """The nearest point."""
+        assert isinstance(self.builder, _Polyhedron)
+        return call_host(_Nearest(self.builder), np.shape(v), v)
 
     def check(self, dimension: int) -> None:
         """Refuse a matrix whose number of columns differs from the number of parameters."""
@@ -365,6 +373,53 @@ class _Polyhedron:
         zero = np.zeros(len(matrix[0]))
         found = linprog(zero, matrix, bound, rows, target, bounds=(None, None))
         return found.status == _INFEASIBLE
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """Finds the nearest point of a polyhedron; equal ones compile once.
+
+    With `z = x - v`, the least `|z|` for which `G z <= h - G v`. By duality it follows from the
+    residual of nonnegative least squares (Lawson and Hanson 1974, 23.27).
+    """
+
+    set: _Polyhedron
+
+    def __call__(self, v: np.ndarray) -> np.ndarray:
+        from scipy.optimize import nnls
+
+        if not np.isfinite(v).all():
+            return np.full_like(v, np.nan)  # the run reports its divergence
+        matrix, over = self._rows, self._rows @ v - self._bounds
+        if not (over > 0.0).any():
+            return v
+        unit = np.abs(over).max()
+        whole = np.vstack([-matrix.T, over / unit])
+        try:
+            weights, _ = nnls(whole, np.append(np.zeros(len(v)), 1.0))
+        except RuntimeError as error:
+            raise ProblemError(
+                f"polyhedron: no nearest point of one of size {np.abs(v).max():.3g} was found "
+                f"({error}); scale the rows of matrix to a similar length"
+            ) from error
+        rest = whole @ weights - np.append(np.zeros(len(v)), 1.0)
+        return np.asarray(v - unit * rest[:-1] / rest[-1])
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        rows = np.asarray(self.set.inequalities[0])
+        if self.set.equations is None:
+            return rows
+        equal = np.asarray(self.set.equations[0])
+        return np.vstack([rows, equal, -equal])
+
+    @cached_property
+    def _bounds(self) -> np.ndarray:
+        bounds = np.asarray(self.set.inequalities[1])
+        if self.set.equations is None:
+            return bounds
+        equal = np.asarray(self.set.equations[1])
+        return np.concatenate([bounds, equal, -equal])
 
 
 def _rows(name: str, matrix: Any, vector_name: str, vector: Any) -> _Rows:

@@ -190,7 +190,10 @@ def trade_off(
     lines = _lines(results)
     series: list[sweep.Series] = []
     for name, members in lines.items():
-        ends = [(float(each.guarantee.worst.epsilon), *_end(each, measure)) for each in members]
+        # the same budget may differ in its last digits from one method to another
+        ends = [
+            (float(f"{each.guarantee.worst.epsilon:.9g}"), *_end(each, measure)) for each in members
+        ]
         if private := sorted(end for end in ends if np.isfinite(end[0])):
             x, y, error = zip(*private, strict=True)
             series.append(sweep.Series(name or "private", x, y, error))

@@ -100,13 +100,16 @@ def check_cases(
 def covered(cases: Sequence[Mapping[str, Any]], name: object) -> frozenset[str]:
     """The keys that the name of a case stands for, so that a line need not repeat them.
 
-    Cases of one name are one line: over the numbers in which they differ, which are its axis.
+    Cases of one name are one line: over the numbers in which they differ, which are its axis. Where
+    they differ in no number, as in their networks alone, they are lines apart.
     """
     named = [case for case in cases if name is not None and case.get(NAME) == name]
-    found: set[str] = set()
-    for key in {key for case in named for key in case if key != NAME}:
-        values = [case.get(key) for case in named]
-        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-        if not numbers or len(set(map(str, map(shown, values)))) == 1:
-            found.add(key)
-    return frozenset(found)
+    keys = {key for case in named for key in case if key != NAME}
+    values = {key: [case.get(key) for case in named] for key in keys}
+    same = {key for key in keys if len(set(map(str, map(shown, values[key])))) == 1}
+    numbers = {key for key in keys if all(map(_number, values[key]))}
+    return frozenset(keys - numbers | same if numbers - same else same)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

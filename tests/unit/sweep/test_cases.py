@@ -10,6 +10,7 @@ import pytest
 from tacit.errors import ConfigError
 from tacit.study import read_study
 from tacit.sweep import Grid, Plan, Sweep, plan, read_grid
+from tacit.sweep.cases import covered
 from tacit.sweep.page import sweep_data
 from tests.end_to_end import study
 from tests.unit.sweep.test_table import ended
@@ -147,3 +148,10 @@ def test_a_grid_of_a_grid_s_cases_is_the_same() -> None:
     once = Grid(cases=({"name": "FP", "method": {"name": "dgd", "step": 1, "bounds": bounds}},))
     assert once.cases[0]["method.bounds.smoothness"] == 0.6
     assert Grid(cases=once.cases).cases == once.cases
+
+
+def test_cases_of_one_name_that_differ_in_no_number_are_lines_of_their_own() -> None:
+    networks = [{"case": "D-ZOA", "method": "d-zoa", "network": each} for each in ("ring", "path")]
+    sizes = [{"case": "D-ZOA", "network": "ring", "partition.sites": each} for each in (3, 9)]
+    assert covered(networks, "D-ZOA") == {"method"}
+    assert covered(sizes, "D-ZOA") == {"network"}

@@ -42,7 +42,7 @@ def test_a_status_is_read(tmp_path: Path) -> None:
 def test_one_agent_is_no_run_between_sites(tmp_path: Path) -> None:
     card = create(tmp_path / "north", "north", "127.0.0.1:7400").folder / "card.toml"
     study = parse_study(STUDY, folder=tmp_path)
-    with pytest.raises(ConfigError, match=r"at least 2 agents, and 1 is given; give --agent"):
+    with pytest.raises(ConfigError, match=r"at least 2 agents, and 1 is given; name every site"):
         propose(study, records(tmp_path), [(card, 10)])
     with pytest.raises(ConfigError, match=r"patience=nan must be a number"):
         propose(study, records(tmp_path), [(card, 10), (card, 10)], patience=float("nan"))
