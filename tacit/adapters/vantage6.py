@@ -42,8 +42,7 @@ def site_folder(function: Callable[..., Any]) -> Callable[..., Any]:
         folder = _mounted() if mock_data is None else Path(str(mock_data[0].iloc[0, 0]))
         return function(folder, *given, **named)
 
-    setattr(call, "wrapped_in_data_decorator", True)  # noqa: B010 - vantage6 looks for it
-    return call
+    return _marked(call, "wrapped_in_data_decorator")
 
 
 def with_client(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,7 +58,12 @@ def with_client(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return algorithm_client(function)(*given, **named)
 
-    setattr(call, "wrapped_in_algorithm_client_decorator", True)  # noqa: B010 - as above
+    return _marked(call, "wrapped_in_algorithm_client_decorator")
+
+
+def _marked(call: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Give a function the attribute by which vantage6 finds out what it is given."""
+    setattr(call, name, True)
     return call
 
 

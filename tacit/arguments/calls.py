@@ -122,11 +122,12 @@ def _check_names(
 
 
 def _within(unknown: str, hints: Mapping[str, Any]) -> str:
-    """What to say of an argument of a class that is an argument here; empty if there is none."""
+    """What argument here takes an object that this one is an argument of; empty if none."""
     for name, asked in hints.items():
         for kind in (asked, *typing.get_args(asked)):
             own = isinstance(kind, type) and kind.__module__.startswith("tacit.")
-            if own and unknown in getattr(kind, "__dataclass_fields__", ()):
+            made = own and not inspect.isabstract(kind)
+            if made and unknown in getattr(kind, "__dataclass_fields__", ()):
                 return f"give {name}={kind.__name__}({unknown}=...)"
     return ""
 
@@ -202,10 +203,12 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
             _check_names(cls, given, named, error)
         return before(cls) if before is object.__new__ else before(cls, *given, **named)
 
-    # set by name: type checkers know no such attribute of functions, and do not allow assignment
-    # to a class's `__new__`
-    setattr(new, "__signature__", inspect.signature(kind.__init__))  # noqa: B010 - see above
-    setattr(kind, "__new__", new)  # noqa: B010 - see above
+    # type checkers know no such attribute of functions, and do not allow assignment to a class's
+    # methods
+    open_kind: Any = kind
+    open_new: Any = new
+    open_new.__signature__ = inspect.signature(kind.__init__)
+    open_kind.__new__ = new
     _mark(new)
     if not makers and kind.__init__ is not object.__init__:
         made: Any = kind.__init__
@@ -216,12 +219,12 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
                 _check_names(type(self), given, named, error)
             made(self, *given, **named)
 
-        setattr(kind, "__init__", init)  # noqa: B010 - by name, as `__new__` above
+        open_kind.__init__ = init
 
 
-def _mark(function: Callable[..., Any]) -> None:
-    # set by name, as above; a test asks every public function for it
-    setattr(function, "__checked__", True)  # noqa: B010 - see above
+def _mark(function: Any) -> None:
+    """Note that arguments are checked; a test asks every public function for it."""
+    function.__checked__ = True
 
 
 def _plain(value: Any, hint: Any) -> Any:

@@ -147,8 +147,8 @@ def of_a_table(command: Callable[..., int]) -> Callable[..., None]:
         given = _gathered(**{name: named.pop(name) for name in shared})
         raise typer.Exit(command(**named, given=given))
 
-    call.__name__, call.__doc__ = command.__name__, command.__doc__
-    call.__annotations__ = {each.name: each.annotation for each in parameters}
-    # Typer reads the options off it; by name, since type checkers know no such attribute
-    setattr(call, "__signature__", inspect.Signature(parameters))  # noqa: B010 - see above
-    return call
+    made: Any = call  # type checkers know no signature of functions
+    made.__name__, made.__doc__ = command.__name__, command.__doc__
+    made.__annotations__ = {each.name: each.annotation for each in parameters}
+    made.__signature__ = inspect.Signature(parameters)  # which Typer reads the options off
+    return made

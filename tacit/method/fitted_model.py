@@ -231,7 +231,7 @@ def load_model(path: str | Path) -> FittedModel:
             date=found.date,
         )
         fits = bool(loaded.levels) == (found.loss == "softmax")
-        loaded.built  # noqa: B018 - refuses what is no loss
+        _ = loaded.built  # refuses what is no loss
     if not fits or len(loaded.names) != len(loaded.values) or not np.isfinite(loaded.values).all():
         raise ProblemError(
             f"{path}: its parameters are not those of a model of {loaded.target.name!r}; it was "

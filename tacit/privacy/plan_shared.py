@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy import accounting, caution
@@ -58,7 +59,7 @@ class GossipPlan:
         return once and self.guarantee.equal and worst == self.everybody
 
 
-@checked(PrivacyError)
+@checked(PrivacyError, own="weights")
 def plan_gossip(
     weights: Float[np.ndarray, "agents agents"],
     *,
@@ -90,6 +91,12 @@ def plan_gossip(
         >>> round(plan.guarantee.worst.epsilon, 3), round(plan.everybody, 3), plan.exposed
         (1.448, 1.448, True)
     """
+    given, weights = weights, np.asarray(weights)
+    if weights.ndim != 2 or weights.dtype.kind not in "iuf":
+        raise PrivacyError(
+            f"weights is {checks.shown(given)}; give an array of numbers, one row and one column "
+            "per agent: tacit.network.weight_matrix(graph) for a graph"
+        )
     if weights.shape[0] != weights.shape[1]:
         raise PrivacyError(
             f"weights has shape {weights.shape}; it must be square, with one row and one column "

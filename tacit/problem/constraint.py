@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import equinox as eqx
@@ -17,6 +16,7 @@ from jaxtyping import Array, ArrayLike, Float
 from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.callback import call_host
+from tacit.problem.polyhedron import LinearRows, rows
 from tacit.problem.projection import Builder, project_onto, violation_of
 from tacit.ranges import Finite, Listed, Numbers, One, Point, Range, Table
 from tacit.types import Params
@@ -282,9 +282,9 @@ class ConvexSet(AbstractConstraint):
 class Polyhedron(ConvexSet):
     """`G x <= h`, and `A x = b` if equations are given.
 
-    Each projection solves a small quadratic program on the host, by active sets (Lawson, Hanson,
-    Solving least squares problems, chapter 23), exactly but for rounding. A box, a simplex and
-    equations alone have classes of their own, which are far faster.
+    Each projection solves a small quadratic program on the host by active sets, exactly but for
+    rounding, and without cvxpy. A box, a simplex and equations alone have classes of their own,
+    which are far faster.
 
     Args:
         matrix: `G`, shape `(m, p)`.
@@ -301,6 +301,8 @@ class Polyhedron(ConvexSet):
         [0.5, 0.5]
     """
 
+    rows: LinearRows = eqx.field(static=True)
+
     def __init__(
         self,
         matrix: Table,
@@ -310,15 +312,16 @@ class Polyhedron(ConvexSet):
     ) -> None:
         if (equations is None) != (target is None):
             raise ProblemError("polyhedron: give equations and target, or neither")
-        inequalities = _rows("matrix", matrix, "bound", bound)
-        equal = None if equations is None else _rows("equations", equations, "target", target)
+        inequalities = rows("matrix", matrix, "bound", bound)
+        equal = None if equations is None else rows("equations", equations, "target", target)
         if equal is not None and len(equal[0][0]) != len(inequalities[0][0]):
             raise ProblemError(
                 f"polyhedron: matrix has {len(inequalities[0][0])} columns and equations "
                 f"{len(equal[0][0])}; both need one for each parameter"
             )
-        self.builder = _Polyhedron(inequalities, equal)
-        if self.builder.empty():
+        self.rows = LinearRows(inequalities, equal)
+        self.builder = self.rows
+        if self.rows.empty():
             raise ProblemError(
                 "polyhedron: no point satisfies all rows of matrix x <= bound"
                 + ("" if equal is None else " and equations x = target")
@@ -327,111 +330,29 @@ class Polyhedron(ConvexSet):
 
     def project(self, v: Params) -> Float[Array, " p"]:
         """The nearest point."""
-        assert isinstance(self.builder, _Polyhedron)
-        return call_host(_Nearest(self.builder), np.shape(v), v)
+        return call_host(_Nearest(self.rows), np.shape(v), v)
+
+    def violation(self, x: np.ndarray) -> float:
+        """Largest violation of a row."""
+        return self.rows.violation(x)
 
     def check(self, dimension: int) -> None:
         """Refuse a matrix whose number of columns differs from the number of parameters."""
-        assert isinstance(self.builder, _Polyhedron)
-        columns = len(self.builder.inequalities[0][0])
-        if columns != dimension:
+        if self.rows.dimension != dimension:
             raise ProblemError(
-                f"polyhedron: matrix has {columns} columns, but the problem has {dimension} "
-                "parameters"
+                f"polyhedron: matrix has {self.rows.dimension} columns, but the problem has "
+                f"{dimension} parameters"
             )
-        super().check(dimension)
-
-
-_INFEASIBLE = 2
-"""Status of SciPy's linear programs."""
-
-_Rows = tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]
-"""A matrix and a vector with one entry per row, in a form that can be compared."""
-
-
-@dataclass(frozen=True)
-class _Polyhedron:
-    """Describes a polyhedron to cvxpy; equal ones compile once."""
-
-    inequalities: _Rows
-    equations: _Rows | None
-
-    def __call__(self, x: Any) -> list[Any]:
-        matrix, bound = map(np.asarray, self.inequalities)
-        found = [matrix @ x <= bound]
-        if self.equations is not None:
-            matrix, target = map(np.asarray, self.equations)
-            found.append(matrix @ x == target)
-        return found
-
-    def empty(self) -> bool:
-        """Whether a linear program finds that there is no point inside."""
-        from scipy.optimize import linprog
-
-        matrix, bound = self.inequalities
-        rows, target = self.equations or (None, None)
-        zero = np.zeros(len(matrix[0]))
-        found = linprog(zero, matrix, bound, rows, target, bounds=(None, None))
-        return found.status == _INFEASIBLE
 
 
 @dataclass(frozen=True)
 class _Nearest:
-    """Finds the nearest point of a polyhedron; equal ones compile once.
+    """Equal to any other projection onto the same rows, so that it compiles once."""
 
-    With `z = x - v`, the least `|z|` for which `G z <= h - G v`. By duality it follows from the
-    residual of nonnegative least squares (Lawson and Hanson 1974, 23.27).
-    """
-
-    set: _Polyhedron
+    rows: LinearRows
 
     def __call__(self, v: np.ndarray) -> np.ndarray:
-        from scipy.optimize import nnls
-
-        if not np.isfinite(v).all():
-            return np.full_like(v, np.nan)  # the run reports its divergence
-        matrix, over = self._rows, self._rows @ v - self._bounds
-        if not (over > 0.0).any():
-            return v
-        unit = np.abs(over).max()
-        whole = np.vstack([-matrix.T, over / unit])
-        try:
-            weights, _ = nnls(whole, np.append(np.zeros(len(v)), 1.0))
-        except RuntimeError as error:
-            raise ProblemError(
-                f"polyhedron: no nearest point of one of size {np.abs(v).max():.3g} was found "
-                f"({error}); scale the rows of matrix to a similar length"
-            ) from error
-        rest = whole @ weights - np.append(np.zeros(len(v)), 1.0)
-        return np.asarray(v - unit * rest[:-1] / rest[-1])
-
-    @cached_property
-    def _rows(self) -> np.ndarray:
-        rows = np.asarray(self.set.inequalities[0])
-        if self.set.equations is None:
-            return rows
-        equal = np.asarray(self.set.equations[0])
-        return np.vstack([rows, equal, -equal])
-
-    @cached_property
-    def _bounds(self) -> np.ndarray:
-        bounds = np.asarray(self.set.inequalities[1])
-        if self.set.equations is None:
-            return bounds
-        equal = np.asarray(self.set.equations[1])
-        return np.concatenate([bounds, equal, -equal])
-
-
-def _rows(name: str, matrix: Any, vector_name: str, vector: Any) -> _Rows:
-    matrix, vector = np.asarray(matrix, np.float64), np.asarray(vector, np.float64)
-    if matrix.ndim != 2 or not matrix.size or vector.shape != matrix.shape[:1]:
-        raise ProblemError(
-            f"polyhedron: {name} has shape {matrix.shape} and {vector_name} {vector.shape}; they "
-            "must be (m, p) and (m,)"
-        )
-    if not (np.isfinite(matrix).all() and np.isfinite(vector).all()):
-        raise ProblemError(f"polyhedron: {name} and {vector_name} must be finite numbers")
-    return tuple(map(tuple, matrix.tolist())), tuple(vector.tolist())
+        return self.rows.nearest(v)
 
 
 @dataclass(frozen=True)

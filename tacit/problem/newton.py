@@ -87,8 +87,9 @@ def _newton(slope: np.ndarray, residual: np.ndarray) -> np.ndarray:
     """
     if not (np.isfinite(slope).all() and np.isfinite(residual).all()):
         raise ProblemError(
-            "the objective's derivatives are not finite: features or targets are too large to "
-            "square; rescale them, or declare bounds"
+            "the objective's derivatives are not finite near the best point that was found: "
+            "either features or targets are too large to square (rescale them, or declare "
+            "bounds), or a loss of your own has no derivative there"
         )
     return np.linalg.lstsq(slope, -residual, rcond=1e-13)[0]
 

@@ -97,7 +97,7 @@ class Fitted(Protocol):
         ...
 
 
-@checked(ConfigError)
+@checked(ConfigError, own="result")
 def coefficients(result: Result | Fitted) -> go.Figure:
     """The answer: a forest plot of a regression, or the coefficients beside those of the reference.
 
@@ -110,7 +110,7 @@ def coefficients(result: Result | Fitted) -> go.Figure:
     """
     if not isinstance(result, Result | Fitted):
         raise ConfigError(
-            f"result is {checks.shown(result)}; give the result of tacit.run, or a regression"
+            f"result is {checks.shown(result)}; give the result of tacit.run or of tacit.glm"
         )
     answer = result.answer if isinstance(result, Result) else result.table
     if isinstance(answer, CoefficientTable):

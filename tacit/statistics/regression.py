@@ -174,7 +174,7 @@ class Regression:
         self.model.save(path)
 
 
-@checked(ConfigError, own="data columns ledger")
+@checked(ConfigError, own="data columns weights ledger")
 def glm(
     formula: str,
     data: Table | str | Path | Mapping[str, Table | str | Path],
@@ -266,7 +266,7 @@ def glm(
         'proved'
     """
     if not isinstance(weights, str | None):
-        raise ConfigError(f"weights={checks.shown(weights)} must be the name of a column")
+        raise ConfigError(f"weights={checks.shown(weights)} must be the name of a column of data")
     asked = [*named_in(formula), *([] if weights is None else [weights])]
     frame, sites = one_table(data, site, sites, asked)
     check_declared(columns)

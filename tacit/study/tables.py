@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from tacit import checks
 from tacit.data.feature import FEATURES
 from tacit.data.formula import named_in
 from tacit.data.maps import MAPS, AbstractMap
@@ -253,12 +252,9 @@ def _features(source: Source, columns: list[str] | None, patterns: bool) -> dict
         return found
     # a record that lacks another column is not left out
     with source.section("model", "formula"):
-        used = {*named_in(model.formula), model.weights}
-        for name in () if patterns else sorted({*used} - found.keys() - {None}, key=str):
-            those = f"these are: {', '.join(found)}"
-            raise ConfigError(
-                f"column {name!r} is not declared; {checks.hint(str(name), found, those)}"
-            )
+        used = {*named_in(model.formula), model.weights} - {None}
+    if not patterns and not used <= found.keys():
+        return found  # who reads the formula says which is missing, and which there are
     return {name: feature for name, feature in found.items() if name in used}
 
 

@@ -20,6 +20,7 @@ import pytest
 import scipy.sparse
 from jaxtyping import Float, Int
 
+import tacit
 from tacit import DPSG, DZOA, Privacy, deploy, network, privacy, problem
 from tacit.arguments import check, checked, is_checked, remedy, wanted
 from tacit.errors import ConfigError, ProblemError, TacitError
@@ -187,6 +188,8 @@ def test_a_missing_argument_of_anything_public_is_told() -> None:
         ),
         (Privacy, {"clip": 1.0, "epsilonn": 1.0}, "argument 'epsilonn'; did you mean 'epsilon'"),
         (DPSG, {"step": 0.1, "of": 3}, "DPSG has no argument 'of'; there are step, decay"),
+        (tacit.run, {"trials": 3}, r"'trials'; give runtime=Simulation\(trials=...\)"),
+        (tacit.run, {"privacy": None}, "'privacy'; there are problem"),
         (privacy.GaussianRelease, {"noise": 1.0}, "GaussianRelease has no argument 'noise'"),
         (network.Graph.from_edges, {"agents": 3, "links": []}, "'links'; there are agents, edges"),
         (

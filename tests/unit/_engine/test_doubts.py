@@ -47,6 +47,19 @@ def test_a_run_that_gets_nowhere_says_so_everywhere(
     assert "%" not in result.to_latex()
 
 
+def test_noise_that_was_added_once_is_not_blamed_on_the_step() -> None:
+    """Functional perturbation moves the minimiser itself."""
+    box = problem.Box(-2.0, 2.0)
+    labels = list((ROWS[..., 0] > 0) * 1.0)
+    there = problem.empirical_risk(list(ROWS), labels, problem.Logistic(), problem.L2(0.1), box)
+    privacy = Privacy(clip=4.0, epsilon=0.05, delta=0.0, noise="laplace")
+    basis = method.QuadraticBasis([-2.0] * 3, [2.0] * 3)
+    bounds = method.CurvatureBounds(0.05, 3.0)
+    given = method.FunctionalPerturbation(method.EXTRA(step=0.05), basis, bounds, privacy=privacy)
+    said = tacit.run(there, network.ring(4), given, rounds=60, seed=0).summary()
+    assert "the noise was added once" in said and "smaller step or" not in said
+
+
 def test_a_known_solution_decides() -> None:
     start = tacit.run(task(), network.ring(4), method.DGD(step=1e-9), rounds=2, reference="solve")
     assert "too small" in start.summary()

@@ -89,6 +89,21 @@ def test_gossip_is_what_the_observer_sees() -> None:
     np.testing.assert_allclose([each.epsilon for each in fresh.guarantee], expected)
 
 
+@pytest.mark.parametrize(
+    ("weights", "named"),
+    [
+        (np.ones((4, 4)), "row 0 of weights sums to 4"),
+        (np.array([[1.5, -0.5], [0.5, 0.5]]), "smallest weight is -0.5"),
+        (network.ring(5), r"weights is a Graph; .*weight_matrix\(graph\)"),
+        (np.ones((2, 3)), "square"),
+    ],
+    ids=["sums", "signs", "graph", "shape"],
+)
+def test_what_is_no_weight_matrix_gets_no_guarantee(weights: Any, named: str) -> None:
+    with pytest.raises(PrivacyError, match=named):
+        plan_gossip(weights, steps=2, noise_multiplier=3.0)
+
+
 def test_a_coalition_of_two_cuts_a_ring_of_masks() -> None:
     ring = network.adjacency_matrix(network.ring(8))
     assert (ring == ring.T).all() and ring.sum() == 16

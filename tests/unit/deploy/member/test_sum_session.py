@@ -114,6 +114,20 @@ def test_real_sums_are_those_of_the_simulation_to_the_bit(star: Callable[..., St
         assert all(np.abs(v.astype(float)).max() > 2.0**60 for v in vectors)
 
 
+def given_up(run: Star) -> list[threading.Thread]:
+    """Start all; agent 2 stops, and the others, which are returned, are some sums further."""
+    stop = threading.Event()
+    others, gone = [run.start(i) for i in (0, 1, 3, SERVER)], run.start(2, stop)
+    until(lambda: run.parties[SERVER].progress.round > 5)
+    stop.set()
+    gone.join(100)
+    assert isinstance(run.answers[2], KeyboardInterrupt)
+    until(lambda: run.parties[SERVER].progress.left_out == (2,))
+    left = run.parties[SERVER].progress.round
+    until(lambda: run.parties[SERVER].progress.round > left + 5)
+    return others
+
+
 @pytest.mark.slow
 def test_a_sum_is_tried_again_without_who_is_missing_and_with_who_comes_back(
     star: Callable[..., Star],
@@ -125,15 +139,7 @@ def test_a_sum_is_tried_again_without_who_is_missing_and_with_who_comes_back(
         patience=1.5,
         seconds_a_round=0.02,
     )
-    stop = threading.Event()
-    others, gone = [run.start(i) for i in (0, 1, 3, SERVER)], run.start(2, stop)
-    until(lambda: run.parties[SERVER].progress.round > 5)
-    stop.set()
-    gone.join(100)
-    assert isinstance(run.answers[2], KeyboardInterrupt)
-    until(lambda: run.parties[SERVER].progress.left_out == (2,))
-    left = run.parties[SERVER].progress.round
-    until(lambda: run.parties[SERVER].progress.round > left + 5)
+    others = given_up(run)
     back = run.start(2)
     until(lambda: run.parties[SERVER].progress.left_out == ())
     for thread in [*others, back]:
@@ -170,14 +176,7 @@ def test_who_learns_late_where_the_others_are_takes_part_in_the_newest_sum(
         away(self, *which)
 
     monkeypatch.setattr(Absences, "away", slowly)
-    stop = threading.Event()
-    others, gone = [run.start(i) for i in (0, 1, 3, SERVER)], run.start(2, stop)
-    until(lambda: run.parties[SERVER].progress.round > 5)
-    stop.set()
-    gone.join(100)
-    until(lambda: run.parties[SERVER].progress.left_out == (2,))
-    left = run.parties[SERVER].progress.round
-    until(lambda: run.parties[SERVER].progress.round > left + 5)
+    others = given_up(run)
     back = run.start(2)
     for thread in [*others, back]:
         thread.join(300)
