@@ -119,6 +119,7 @@ def show(file: File, json: Json = False) -> None:
     from tacit.cli.console import emit, guarded, say, table
     from tacit.privacy.digits import rounded_down
     from tacit.privacy.ledger import read
+    from tacit.privacy.wording import claim
 
     def command() -> int:
         found = read(file)
@@ -158,6 +159,9 @@ def show(file: File, json: Json = False) -> None:
                 "Budget, Spent and Left are epsilons for everything ever released about the "
                 "dataset. Spent is rounded up and Left rounded down; nothing is ever refunded."
             )
+            for one in found.balances:
+                if told := claim(one.about):
+                    say(f"Spent of {one.owner}, {one.dataset}: a {told} ({one.about}).")
         else:
             say("No budget is set, so nothing may be released: set one with `tacit ledger budget`.")
         if found.waiting:

@@ -13,6 +13,7 @@ from tacit.cli.console import FAILED, emit, guarded, progress, say, table
 from tacit.deploy.operate.status import read_status, spent
 from tacit.method.answer import Minimiser
 from tacit.privacy.digits import short
+from tacit.privacy.wording import claim
 from tacit.study.read import read_study
 
 STALE = 10.0
@@ -61,9 +62,11 @@ def rehearse(
             return FAILED if rehearsal.failing else 0
         members = rehearsal.manifest.members
         table(*_members([member.name for member in members], found))
-        say(f"The rehearsal took {seconds:.0f} s. Logs, states and models: {folder}")
         own = folder / "member-0" / "state"
         finished = read_finished(own)
+        if finished.guarantee is not None and (told := claim(finished.guarantee.neighbours)):
+            say(f"Epsilon: {told}.")
+        say(f"The rehearsal took {seconds:.0f} s. Logs, states and models: {folder}")
         answer = finished.answer(finished.laid_out())
         show(answer)
         say()
@@ -80,6 +83,11 @@ def rehearse(
         return FAILED if rehearsal.failing else 0
 
     return guarded(command, as_json=json)
+
+
+def _claimed(about: str) -> str:
+    told = claim(about)
+    return f" ({told})" if told else ""
 
 
 def _members(
@@ -131,7 +139,7 @@ def _show(found: dict[str, Any]) -> None:
     if (paid := spent(found)) is not None:
         say(
             f"Spent: epsilon {paid['spent']:.4g} of {paid['epsilon']:.4g} at delta "
-            f"{short(paid['delta'])}."
+            f"{short(paid['delta'])}{_claimed(paid['about'])}."
         )
         say(f"Ledger: {found['paid']['ledger']}")
     table(

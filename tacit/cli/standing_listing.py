@@ -67,7 +67,7 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
         more = f"; with approved runs at most {rounded_up(promised)}" if promised > spent else ""
         say(
             f"Budget of {each['name']}: epsilon {rounded_up(spent)} of {each['epsilon']:g} spent"
-            f"{more} (delta {short(each['delta'])})."
+            f"{more} (delta {short(each['delta'])}){_claim(each)}."
         )
     for number, told in found["problems"].items():
         say(f"Run {number[:12]} cannot be read: {told}")
@@ -81,7 +81,7 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
                 each["run"][:12],
                 each["title"],
                 each["method"],
-                "" if each["epsilon"] is None else f"{each['epsilon']:g}",
+                "" if each["epsilon"] is None else f"{each['epsilon']:g}{_claim(each)}",
                 ", ".join(each["signed"]),
                 _state(each),
             )
@@ -94,6 +94,10 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
             say(f"{number}: {told_of[each['run']]}")
         if each["bundle"]:
             say(f"{number}: report {each['report']}, bundle {each['bundle']}")
+
+
+def _claim(each: dict[str, Any]) -> str:
+    return f" ({each['claim']})" if each["claim"] else ""
 
 
 def _state(each: dict[str, Any]) -> str:

@@ -173,7 +173,7 @@ class Guarantee:
         masked = self.adversary is Adversary.COLLUDING
         said = [*([person] if many else []), *([most] if masked else [])]
         # nor can one that others have to keep
-        followed = ["if all agents follow the protocol"] if self.followed else []
+        followed = [wording.FOLLOWED] if self.followed else []
         return ", ".join([self.unit.value, self.relation.value, *said, *followed])
 
     def refuted(self, epsilon: float | None, how: str) -> Guarantee:

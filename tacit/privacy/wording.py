@@ -33,6 +33,9 @@ ALONE = "nothing else about these data is released"
 SEED = "the seed of the simulated noise stays secret and serves one run"
 """Assumed where noise is simulated: anyone who knows the seed can subtract the noise."""
 
+FOLLOWED = "if all agents follow the protocol"
+"""Ends what a ledger's epsilon is about, where others have to keep it: `Guarantee.neighbours`."""
+
 STANDING = (UNTUNED, ALONE, SEED)
 """Assumptions that depend on no method and no data, listed after all others."""
 
@@ -228,3 +231,13 @@ _ADJACENCY = {
 def _condition(g: Guarantee) -> str:
     joined = "; and " if g.followed else " and "  # between sites there are many, and long ones
     return joined.join(each for each in g.assumptions if each not in STANDING)
+
+
+def claim(about: str) -> str:
+    """What to say beside an epsilon that is no proof, of what it is about; empty if it is proved.
+
+    Example:
+        >>> claim("record, replace_one"), claim(f"record, replace_one, {FOLLOWED}")
+        ('', 'model claim, not a proof')
+    """
+    return "model claim, not a proof" if about.endswith(FOLLOWED) else ""

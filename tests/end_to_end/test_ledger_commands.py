@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from tacit.cli import app
 from tacit.privacy.event import GaussianRelease, Repeated
 from tacit.privacy.ledger import Ledger, ReleaseId
+from tacit.privacy.wording import FOLLOWED
 
 RUN = CliRunner()
 
@@ -65,6 +66,20 @@ def test_a_new_ledger_says_what_comes_next(tmp_path: Path) -> None:
     assert f"tacit ledger budget {path}" in ledger("new", path)
     assert "No budget is set, so nothing may be released" in ledger("show", path)
     assert "exists already" in refused("new", path, code=1)
+
+
+def test_an_epsilon_that_others_have_to_keep_is_a_model_claim_wherever_it_is_shown(
+    path: Path,
+) -> None:
+    with Ledger.open(path) as opened:
+        opened.charge_run(
+            "autumn",
+            {"north": [GaussianRelease(20.0)]},
+            dataset="visits",
+            neighbours=f"record, replace_one, {FOLLOWED}",
+        )
+    said = [line for line in ledger("show", path).splitlines() if "model claim" in line]
+    assert len(said) == 1 and said[0].startswith("Spent of north, visits")
 
 
 def test_show(path: Path) -> None:

@@ -18,6 +18,7 @@ from tacit.deploy.operate.finished import Finished, read_finished
 from tacit.errors import ConfigError
 from tacit.method.answer import Answer, Minimiser, files_of
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.wording import claim
 from tacit.report.data import ReportData
 from tacit.report.picture import picture
 from tacit.study._output.blocks import answered, guarantee_rows, largest, phase_rows
@@ -205,7 +206,8 @@ def _agreement(found: Finished) -> dict[str, Any]:
     if ended := found.result.get("ended"):
         facts["Ended"] = ended[:16].replace("T", " ") + " UTC"
     if (spent := found.result["epsilon_spent"]) is not None:
-        facts["Epsilon charged to the ledger for this run"] = spent
+        told = "" if found.guarantee is None else claim(found.guarantee.neighbours)
+        facts["Epsilon charged to the ledger for this run"] = f"{spent} ({told})" if told else spent
     facts["Wait for a silent member"] = f"{found.manifest.patience:g} s, then " + (
         "go on without it" if found.manifest.silent == "skip" else "stop"
     )

@@ -36,14 +36,15 @@ def read_status(state: Path) -> dict[str, Any]:
     return found
 
 
-def spent(status: dict[str, Any]) -> dict[str, float] | None:
+def spent(status: dict[str, Any]) -> dict[str, Any] | None:
     """The budget that the member's ledger has counted as spent.
 
     Args:
         status: status from `read_status`.
 
     Returns:
-        `spent` of the budget `epsilon` at `delta`; `None` for a member that releases nothing.
+        `spent` of the budget `epsilon` at `delta`, and what it is `about`; `None` for a member that
+        releases nothing.
 
     Raises:
         LedgerError: a ledger that cannot be read.
@@ -55,5 +56,10 @@ def spent(status: dict[str, Any]) -> dict[str, float] | None:
 
     for each in read(Path(paid["ledger"])).balances:
         if (each.owner, each.dataset) == (paid["owner"], paid["dataset"]):
-            return {"spent": each.spent, "epsilon": each.epsilon, "delta": each.delta}
+            return {
+                "spent": each.spent,
+                "epsilon": each.epsilon,
+                "delta": each.delta,
+                "about": each.about,
+            }
     return None

@@ -62,6 +62,7 @@ class Studied:
         rounds: number of rounds.
         epsilon: largest budget of a site.
         masked: whether pairs of agents have keys for masks.
+        claimed: whether epsilon is a model claim, of masks that others have to draw.
     """
 
     title: str
@@ -69,6 +70,7 @@ class Studied:
     rounds: int
     epsilon: float | None
     masked: bool
+    claimed: bool = False
 
     @classmethod
     def of(cls, manifest: Manifest) -> Studied:
@@ -80,12 +82,14 @@ class Studied:
         check_runnable(manifest)
         source = manifest.source(Path())
         study = source.study
+        masked = shares_keys(source, manifest.names)
         return cls(
             study.title,
             str(dict(study.method)["name"]),
             study.run.rounds,
             None if study.privacy is None else largest(study.privacy.epsilon),
-            shares_keys(source, manifest.names),
+            masked,
+            masked and not manifest.summed,
         )
 
 

@@ -16,6 +16,7 @@ from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site
 from tacit.errors import ConfigError, LedgerError, PrivacyError
 from tacit.privacy.ledger.forecast import forecast
+from tacit.privacy.wording import FOLLOWED, claim
 
 SEE_LIST = "tacit site list says why"
 """Why a run failed may count records, so only its owner reads it, in a terminal."""
@@ -71,6 +72,7 @@ def _dataset(site: Site, owner: str, name: str, entries: list[Entry]) -> dict[st
         "delta": found.delta,
         "spent": found.spent,
         "promised": found.promised,
+        "claim": claim(found.about),
     }
 
 
@@ -83,6 +85,7 @@ def _run(entry: Entry, own: str, running: bool) -> dict[str, Any]:
         "method": study.method,
         "rounds": study.rounds,
         "epsilon": study.epsilon,
+        "claim": claim(FOLLOWED) if study.claimed else "",
         "dataset": None if decision is None else decision.dataset,
         "state": "running" if running else entry.state.value,
         "signed": list(entry.signed),

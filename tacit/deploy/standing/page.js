@@ -45,7 +45,8 @@ function runCard(run) {
   const head = make("div", undefined, "head");
   head.append(make("h3", run.title), make("span", stated(run), `state ${KINDS[run.state] || "wait"}`));
   card.append(head);
-  const cost = run.epsilon === null ? "" : `, epsilon ${number(run.epsilon)}`;
+  const claim = run.claim ? ` (${run.claim})` : "";
+  const cost = run.epsilon === null ? "" : `, epsilon ${number(run.epsilon)}${claim}`;
   const of = run.dataset ? ` from the budget of ${run.dataset}` : "";
   const about = make("p", `${run.method}${cost}${of}, run `, "soft");
   about.append(make("code", run.run.slice(0, 12)));
@@ -114,7 +115,8 @@ function budgetCard(each) {
     drawn.append(part);
   }
   bar.append(drawn);
-  card.append(bar, make("p", `Epsilon ${number(each.spent)} of ${each.epsilon} spent, at delta ${small(each.delta)}`));
+  const claim = each.claim ? ` (${each.claim})` : "";
+  card.append(bar, make("p", `Epsilon ${number(each.spent)} of ${each.epsilon} spent, at delta ${small(each.delta)}${claim}`));
   if (each.promised > each.spent) {
     card.append(make("p", `With all approved runs at most ${number(each.promised)}`, "soft"));
   }

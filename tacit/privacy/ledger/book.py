@@ -36,6 +36,7 @@ class Balance:
         releases: number of values released.
         entry: number of the last entry that charged the account.
         time: time of that entry, UTC; empty when nothing was charged.
+        about: what epsilon is about, as `Guarantee.neighbours`; empty when nothing was charged.
     """
 
     owner: str
@@ -47,6 +48,7 @@ class Balance:
     releases: int
     entry: int
     time: str
+    about: str = ""
 
     @property
     def left(self) -> float:
@@ -152,6 +154,7 @@ class Account:
             self.releases,
             self.entry,
             self.time,
+            self.neighbours,
         )
 
 

@@ -25,6 +25,7 @@ class Forecast:
         spent: what has been spent.
         promised: what will have been spent when all approved runs have ended, at most.
         after: the same with the run in question.
+        about: what epsilon is about, as `Guarantee.neighbours`; empty when nothing was charged.
     """
 
     epsilon: float
@@ -32,6 +33,7 @@ class Forecast:
     spent: float
     promised: float
     after: float
+    about: str = ""
 
 
 def forecast(
@@ -84,6 +86,7 @@ def forecast(
         account.spent(),
         spending.epsilon(delta, Tally.of(_events(left))),
         spending.epsilon(delta, more),
+        account.neighbours,
     )
 
 

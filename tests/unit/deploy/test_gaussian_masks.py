@@ -54,6 +54,7 @@ def test_signing_makes_the_keys_for_masks(made: list[keys.Keys]) -> None:
     manifest = a_manifest(made, MASKED)
     assert manifest.masked and not manifest.summed and not a_manifest(made).masked
     assert Studied.of(manifest).masked and not Studied.of(a_manifest(made)).masked
+    assert Studied.of(manifest).claimed and not Studied.of(a_manifest(made)).claimed
     half = manifest.signed_by(made[0])
     assert half.unsigned() == ["south", "west"] and list(half.mask_keys) == ["north"]
     whole = signed(made)
