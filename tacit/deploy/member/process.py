@@ -138,7 +138,11 @@ def _part(
     restore = options.restore and prepared is None  # an agent would answer twice
     with (
         Binding(
-            keys, manifest.run, options.state, restore=restore, part=ADDING * options.adding
+            keys,
+            manifest.run,
+            options.state,
+            restore=restore,
+            part=ADDING if options.adding else "",
         ) as binding,
         jax.enable_x64(True),
     ):
