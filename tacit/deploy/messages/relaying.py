@@ -121,7 +121,7 @@ class Relay:
             waiting = [key for key in self._asked if _first(key) == endpoint.number]
         for key in waiting:
             if (data := endpoint.serve(key)) is not None:
-                self._pass_on(key, data, endpoint.number)
+                self._pass_on(key, data)
         return _Party(self, endpoint.number)
 
     def doing(self, endpoint: Endpoint) -> str:
@@ -145,9 +145,9 @@ class Relay:
         now = time.monotonic()
         return [hop for hop, at in list(self._heard.items()) if now - at < _LATELY]
 
-    def publish(self, origin: int, key: str, data: bytes) -> None:
+    def publish(self, key: str, data: bytes) -> None:
         """Push a message of a party at this site."""
-        self._pass_on(key, data, origin)
+        self._pass_on(key, data)
 
     def request(self, asked: int, keys: Iterable[str]) -> None:
         """Ask for messages of any party of the run."""
@@ -216,9 +216,9 @@ class Relay:
         if key == _OVER:
             self._say_over(hop)
         elif _first(key) not in self._own:  # one's own comes back by no honest way
-            self._pass_on(key, data, hop, relayed=True)
+            self._pass_on(key, data, hop)
 
-    def _pass_on(self, key: str, data: bytes, came: int, *, relayed: bool = False) -> None:
+    def _pass_on(self, key: str, data: bytes, came: int | None = None) -> None:
         """Push a message to whom it is for, or who asked for it; and take it, if it is for here."""
         origin = _first(key)
         if not 0 <= origin <= self._place.above:
@@ -233,9 +233,7 @@ class Relay:
         if fresh and f"/{HELLO}/" not in key:  # a greeting is for who asked
             away = origin == self._place.above
             to |= {*(self._place.away if away else self._place.towards)}
-        if relayed:
-            to.discard(came)
-        for hop in sorted(to):
+        for hop in sorted(to - {came}):
             self.link.publish(passed(self._place.number, hop, key), data)
         self._deliver(origin, key, data)
 
@@ -288,7 +286,7 @@ class _Party:
 
     def publish(self, key: str, data: bytes) -> None:
         """Push a message."""
-        self._relay.publish(self._number, key, data)
+        self._relay.publish(key, data)
 
     def request(self, sender: int, keys: Iterable[str]) -> None:
         """Ask for messages by name."""
