@@ -3,8 +3,8 @@
 A site is connected to its neighbours alone, and passes on what is for others. Between them stand
 the messages of any run, signed by who made them, so that nobody on the way can change one. They
 are pushed towards the site that adds up, or away from it. A message that is asked for by name is
-looked for over all links at once, and comes back the way the question went: a link or a site that
-fails is gone round for as long as there is another way.
+looked for over all links at once, and comes back the way the question went: around a link or a site
+that fails, as long as there is another way.
 """
 
 from __future__ import annotations
