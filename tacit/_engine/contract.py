@@ -214,7 +214,7 @@ class Contract:
         if asked.hides.summed:
             return self.sums[phase][agent]
         if asked.hides.shares:
-            return self._paired(phase)[agent]
+            return self._paired[phase][agent]
         return on_grid(
             asked.release.mechanism,
             asked.query,
@@ -252,23 +252,20 @@ class Contract:
             if phase.hides.summed and phase.release is not None and phase.query is not None
         }
 
-    def _paired(self, phase: int) -> tuple[PairRelease, ...]:
-        """Every agent's release on one grid in a phase with noise that pairs share."""
-        asked = self.phases[phase]
-        assert asked.release is not None and asked.query is not None
-        if phase not in self._pairs:
-            self._pairs[phase] = pair_releases(
-                asked.release.mechanism,
-                asked.query,
+    @_lazy
+    def _paired(self) -> Mapping[int, tuple[PairRelease, ...]]:
+        """Every agent's release on one grid, by number of the phase whose noise pairs share."""
+        return {
+            index: pair_releases(
+                phase.release.mechanism,
+                phase.query,
                 self.owners.contexts,
-                asked.release.relation,
+                phase.release.relation,
                 self.records,
             )
-        return self._pairs[phase]
-
-    @cached_property
-    def _pairs(self) -> dict[int, tuple[PairRelease, ...]]:
-        return {}
+            for index, phase in enumerate(self.phases)
+            if phase.hides.shares and phase.release is not None and phase.query is not None
+        }
 
     @property
     def exponents(self) -> tuple[int | None, ...]:

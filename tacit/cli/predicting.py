@@ -13,9 +13,7 @@ from tacit.cli.console import emit, guarded, printing, say
 from tacit.cli.pairs import pairs
 from tacit.cli.writing import check_free, write_text
 from tacit.errors import ConfigError, ProblemError
-
-_TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".pq")
-"""Suffixes of tables, in lower case."""
+from tacit.study._grammar.toml import TABLES
 
 if TYPE_CHECKING:
     from tacit.method.fitted_hazards import FittedHazards
@@ -122,7 +120,7 @@ def _file(model: Path) -> Path:
     from tacit.study.fitted import MODEL, NAME
 
     if not model.is_dir():
-        if model.suffix.lower() in _TABLES:
+        if model.suffix.lower() in TABLES:
             raise ConfigError(
                 f"MODEL {model} is a table; the model comes first, then the table: tacit predict "
                 f"results {model}"

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tacit import checks
+from tacit.arguments import checked
 from tacit.data.feature import FEATURES, Feature
 from tacit.data.schema import Schema
 from tacit.errors import ConfigError, ProblemError, RuntimeFailure, TacitError
@@ -82,6 +83,7 @@ def _reader(found: str, known: str) -> str:
     return f"this version of tacit reads {known!r}"
 
 
+@checked(ConfigError)
 def write_saved(path: str | Path, text: str) -> None:
     """Write such a file.
 
@@ -93,10 +95,6 @@ def write_saved(path: str | Path, text: str) -> None:
         ConfigError: what is no path.
         RuntimeFailure: a file that cannot be written.
     """
-    if not isinstance(path, str | Path):
-        raise ConfigError(
-            f"path={checks.shown(path)} must be the name of a file, such as 'fit.json'"
-        )
     try:
         Path(path).write_text(text + "\n", encoding="utf-8")
     except OSError as error:

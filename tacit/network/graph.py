@@ -76,9 +76,10 @@ class Graph(AbstractPeerNetwork):
             NetworkError: fewer than two agents, a self-loop, parallel edges, several components,
                 wrong weights, or edges with a weight other than 1 without `weights`.
         """
+        links = links_from_networkx(graph)
         if weights is None:
             check_unweighted(graph)
-        return cls(links_from_networkx(graph), weights, kind)
+        return cls(links, weights, kind)
 
     @classmethod
     @checked(NetworkError)

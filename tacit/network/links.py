@@ -115,8 +115,7 @@ def check_unweighted(graph: networkx.Graph[Any]) -> None:
     Raises:
         NetworkError: an edge with another weight than 1.
     """
-    edges = graph.edges(data="weight", default=1) if hasattr(graph, "is_directed") else ()
-    for sender, receiver, weight in edges:
+    for sender, receiver, weight in graph.edges(data="weight", default=1):
         if weight != 1:
             raise NetworkError(
                 f"the edge from {sender!r} to {receiver!r} has weight={checks.shown(weight)}, and "

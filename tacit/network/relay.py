@@ -189,7 +189,7 @@ def sum_tree(graph: Graph) -> tuple[int, ...]:
         (1, 2, -1, 2, 3)
     """
     parents, _ = _tree(_undirected(graph))
-    return tuple(max(int(parent), -1) for parent in parents)
+    return tuple(max(int(parent), -1) for parent in parents)  # SciPy has -9999 for the root
 
 
 def polynomial_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Relayed:

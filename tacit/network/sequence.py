@@ -162,12 +162,12 @@ class Recorded(AbstractSequence):
 def _links(graphs: Graphs, weights: str | None) -> list[Links]:
     if not len(graphs):
         raise NetworkError("the sequence of graphs is empty; give at least one graph")
-    for graph in graphs if weights is None else ():
-        if not isinstance(graph, Graph):
-            check_unweighted(graph)
     links = [
         graph.links if isinstance(graph, Graph) else links_from_networkx(graph) for graph in graphs
     ]
+    for graph in graphs if weights is None else ():
+        if not isinstance(graph, Graph):
+            check_unweighted(graph)
     names = links[0].names
     for number, one in enumerate(links):
         different = set(one.names) ^ set(names)

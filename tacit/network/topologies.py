@@ -25,7 +25,7 @@ ATTEMPTS = 100
 """Number of draws of a random graph that are tried until one is connected."""
 
 _MOST = 10_000_000
-"""Most agents of a graph."""
+"""Maximum number of agents of a graph."""
 
 
 @checked(NetworkError)
@@ -43,7 +43,7 @@ def ring(agents: int, weights: object = None) -> Graph:
         >>> ring(5).neighbours()[0].tolist()
         [1, 4]
     """
-    if (agents := _at_least(1, agents=agents)) < 3:
+    if (agents := _number_of_agents(agents, 1)) < 3:
         raise NetworkError(
             f"agents={agents}: a ring needs at least 3. Between two agents take path(2), which is "
             "complete(2) and star(2) as well; in a study, graph = 'path'"
@@ -63,7 +63,7 @@ def path(agents: int, weights: object = None) -> Graph:
     Raises:
         NetworkError: too few agents.
     """
-    agents = _at_least(2, agents=agents)
+    agents = _number_of_agents(agents)
     own = np.arange(agents - 1)
     return _from_pairs(agents, own, own + 1, weights, "path")
 
@@ -79,7 +79,7 @@ def star(agents: int, weights: object = None) -> Graph:
     Raises:
         NetworkError: too few agents.
     """
-    agents = _at_least(2, agents=agents)
+    agents = _number_of_agents(agents)
     others = np.arange(1, agents)
     return _from_pairs(agents, np.zeros_like(others), others, weights, "star")
 
@@ -95,7 +95,7 @@ def complete(agents: int, weights: object = None) -> Graph:
     Raises:
         NetworkError: too few agents.
     """
-    agents = _at_least(2, agents=agents)
+    agents = _number_of_agents(agents)
     return _from_pairs(agents, *np.triu_indices(agents, k=1), weights, "complete")
 
 
@@ -112,7 +112,7 @@ def grid(rows: int, columns: int, weights: object = None) -> Graph:
         NetworkError: too few agents.
     """
     rows, columns = _at_least(1, rows=rows), _at_least(1, columns=columns)
-    _at_least(2, agents=rows * columns)
+    _number_of_agents(rows * columns)
     ids = np.arange(rows * columns).reshape(rows, columns)
     one_end = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
     other_end = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
@@ -131,7 +131,7 @@ def tree(agents: int, branching: int = 2, weights: object = None) -> Graph:
     Raises:
         NetworkError: too few agents or children.
     """
-    agents = _at_least(2, agents=agents)
+    agents = _number_of_agents(agents)
     branching = _at_least(1, branching=branching)
     children = np.arange(1, agents)
     return _from_pairs(agents, (children - 1) // branching, children, weights, "tree")
@@ -152,7 +152,7 @@ def erdos_renyi(agents: int, probability: float, seed: int, weights: object = No
         NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
     """
     nx = networkx_for("erdos_renyi")
-    agents = _at_least(2, agents=agents)
+    agents = _number_of_agents(agents)
     checks.real("probability", probability, NetworkError)
     if not 0.0 < probability <= 1.0:
         raise NetworkError(f"probability={probability} must be above 0 and at most 1")
@@ -180,7 +180,7 @@ def random_regular(agents: int, degree: int, seed: int, weights: object = None) 
         NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
     """
     nx = networkx_for("random_regular")
-    agents = _at_least(2, agents=agents)
+    agents = _number_of_agents(agents)
     degree = _at_least(1, degree=degree)
     if degree >= agents or agents * degree % 2:
         raise NetworkError(
@@ -211,7 +211,7 @@ def geometric(agents: int, radius: float, seed: int, weights: object = None) -> 
         NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
     """
     nx = networkx_for("geometric")
-    agents = _at_least(2, agents=agents)
+    agents = _number_of_agents(agents)
     checks.real("radius", radius, NetworkError)
     if not radius > 0.0:
         raise NetworkError(f"radius={radius} must be positive")
@@ -244,7 +244,7 @@ def small_world(
         NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
     """
     nx = networkx_for("small_world")
-    agents = _at_least(3, agents=agents)
+    agents = _number_of_agents(agents, 3)
     neighbours = _at_least(2, neighbours=neighbours)
     if neighbours < 2 or neighbours % 2 or neighbours >= agents:
         raise NetworkError(
@@ -327,8 +327,12 @@ TOPOLOGIES: Mapping[str, Topology] = MappingProxyType(
 
 def _at_least(least: int, **argument: Any) -> int:
     ((name, value),) = argument.items()
-    number = checks.whole(name, value, least, NetworkError)
-    if name == "agents" and number > _MOST:
+    return checks.whole(name, value, least, NetworkError)
+
+
+def _number_of_agents(agents: int, least: int = 2) -> int:
+    number = _at_least(least, agents=agents)
+    if number > _MOST:
         raise NetworkError(f"agents={number:,} must be at most {_MOST:,}: more fit in no memory")
     return number
 

@@ -21,8 +21,8 @@ def account(assembled: Assembled, rounds: int | None = None) -> Account:
         rounds: number of rounds; the study's own by default.
 
     Raises:
-        ConfigError: a method, network and budget that do not match, or a metric
-            that is not found, with the line of the file.
+        ConfigError: a method, network and budget that do not match, or a metric that is not
+            found, with the line of the file.
     """
     settings = assembled.source.study.run
     metrics(assembled.source)  # which a run would refuse first

@@ -137,14 +137,13 @@ def read_study(path: str | Path, admit: Admit | None = None) -> Source:
     """
     path = Path(path)
     try:
-        text = toml.read_bytes(path).decode()
+        text = toml.decoded(toml.read_bytes(path), str(path))
     except FileNotFoundError as error:
         raise ConfigError(
             f"{path}: no such study file; check the path, or write one with `tacit init your.csv`"
         ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ConfigError(f"{path}: cannot be read ({reason}); check the file") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the file") from error
     return parse_study(text, path.name, path.parent, admit)
 
 

@@ -108,7 +108,8 @@ def covered(cases: Sequence[Mapping[str, Any]], name: object) -> frozenset[str]:
     values = {key: [case.get(key) for case in named] for key in keys}
     same = {key for key in keys if len(set(map(str, map(shown, values[key])))) == 1}
     numbers = {key for key in keys if all(map(_number, values[key]))}
-    return frozenset(keys - numbers | same if numbers - same else same)
+    axis = numbers - same
+    return frozenset(keys - axis if axis else same)
 
 
 def _number(value: object) -> bool:

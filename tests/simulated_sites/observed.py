@@ -9,7 +9,7 @@ from typing import Any
 from tacit.deploy.member import peers, sum_session
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.mailbox import Mailbox
-from tacit.deploy.messages.relaying import Relay
+from tacit.deploy.messages.relaying import Relay, _Party
 from tests.simulated_sites.link import greeting
 from tests.simulated_sites.world import world
 
@@ -27,7 +27,7 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Attributes to be replaced, with what does the same and notes it."""
     keep, take, store = Mailbox._keep, Mailbox.take, HeardStore.keep
     read_hello, mask = peers.read_hello, sum_session.mask
-    connect, publish = Relay.connect, Relay.publish
+    connect, publish = Relay.connect, _Party.publish
     found_silent = peers.Neighbours._silence
 
     def kept(self: Any, sender: int, position: int, received: Any, *, early: bool) -> None:
@@ -71,11 +71,11 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
             process.party = party
         return link
 
-    def pushed(self: Any, origin: int, key: str, data: bytes) -> None:
+    def pushed(self: Any, key: str, data: bytes) -> None:
         process = world().process
         assert process is not None
-        world().network.left(process, origin, key, data)
-        publish(self, origin, key, data)
+        world().network.left(process, self._number, key, data)
+        publish(self, key, data)
 
     def masked(keys: Any, number: int, cohort: Any, label: bytes, size: int) -> Any:
         found = mask(keys, number, cohort, label, size)
@@ -92,5 +92,5 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
         (sum_session, "mask", masked),
         (peers.Neighbours, "_silence", silence),
         (Relay, "connect", joined),
-        (Relay, "publish", pushed),
+        (_Party, "publish", pushed),
     ]

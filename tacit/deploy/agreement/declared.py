@@ -7,11 +7,11 @@ network. No placeholder stands for another's records, however many it declares.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import jax
 import numpy as np
@@ -30,6 +30,7 @@ from tacit.deploy.agreement.records import (
 from tacit.deploy.files import write_secret
 from tacit.deploy.member.record import MOST_TURNS
 from tacit.deploy.member.schedule import Schedule
+from tacit.deploy.member.sending import Noised
 from tacit.deploy.member.sum_session import Sums
 from tacit.errors import ConfigError, PrivacyError, RuntimeFailure
 from tacit.method.phase import AbstractMethod
@@ -47,9 +48,6 @@ from tacit.study.costs import OwnCost
 from tacit.study.networks import build_network
 from tacit.study.read import Source
 from tacit.types import Role
-
-Noised: TypeAlias = Callable[[np.ndarray, At], np.ndarray]
-"""From a private answer and its place in the run to the release."""
 
 
 @dataclass(frozen=True, eq=False)

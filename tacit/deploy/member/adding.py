@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from tacit.deploy.agreement.binding import Binding
 from tacit.deploy.identity.keys import Keys
@@ -53,7 +52,7 @@ class _Beside:
 
     def __init__(self, part: Part | None, stopping: _Either) -> None:
         self._part, self._stopping = part, stopping
-        self._thread: Any = None
+        self._thread: threading.Thread | None = None
         self.error: Exception | None = None
 
     def begin(self) -> None:

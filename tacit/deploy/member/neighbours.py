@@ -32,18 +32,18 @@ def neighbours(manifest: Manifest, number: int) -> list[int]:
 
 def linked(manifest: Manifest, number: int) -> list[int]:
     """Numbers of the members that a member is connected to."""
-    graph = relayed(manifest)
+    graph = sum_graph(manifest)
     return neighbours(manifest, number) if graph is None else graph.linked(number)
 
 
 def seats(manifest: Manifest) -> tuple[Member, ...]:
     """Who has which number in a run: agents, and a coordinator or the site that adds up."""
-    graph = relayed(manifest)
+    graph = sum_graph(manifest)
     return manifest.members if graph is None else (*manifest.agents, manifest.agents[graph.root])
 
 
 @dataclass(frozen=True, eq=False)
-class Relayed:
+class SumGraph:
     """The graph over which messages pass between peers that add up.
 
     Attributes:
@@ -121,13 +121,13 @@ class Relayed:
         )
 
 
-def relayed(manifest: Manifest) -> Relayed | None:
+def sum_graph(manifest: Manifest) -> SumGraph | None:
     """The graph of peers that add up; `None` in any other run."""
     if not manifest.relayed:
         return None
     network = build_network(manifest.source(Path()), manifest.names)
     assert isinstance(network, ExactSum) and isinstance(network.carrier, Graph)
-    return Relayed(network, sum_tree(network.carrier), manifest.names)
+    return SumGraph(network, sum_tree(network.carrier), manifest.names)
 
 
 def _linked(network: AbstractNetwork, number: int) -> list[int]:

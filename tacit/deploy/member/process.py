@@ -33,7 +33,7 @@ from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, pai
 from tacit.deploy.member.adding import ADDING, together
 from tacit.deploy.member.adding import check_state as check_adding
 from tacit.deploy.member.checking import Options, check, check_rehearsal, check_versions
-from tacit.deploy.member.neighbours import Relayed, neighbours, relayed, seats
+from tacit.deploy.member.neighbours import SumGraph, neighbours, seats, sum_graph
 from tacit.deploy.member.paying import account_of, remaining
 from tacit.deploy.member.run_spec import Progress, RunSpec, Stopping
 from tacit.deploy.member.schedule import forms
@@ -83,7 +83,7 @@ def run(
     """
     found, by = check(options), carrier or Zenoh()
     manifest, keys, number, _ = found
-    graph = relayed(manifest)
+    graph = sum_graph(manifest)
     if graph is None or only_check:
         return _part(options, found, by, stopping, between, only_check=only_check)
     relay = Relay(by, graph.place(manifest, number))
@@ -138,7 +138,11 @@ def _part(
     restore = options.restore and prepared is None  # an agent would answer twice
     with (
         Binding(
-            keys, manifest.run, options.state, restore=restore, part=ADDING * options.adding
+            keys,
+            manifest.run,
+            options.state,
+            restore=restore,
+            part=ADDING if options.adding else "",
         ) as binding,
         jax.enable_x64(True),
     ):
@@ -214,7 +218,7 @@ def _take_part(
         binding,
     )
     progress = Progress(rounds=run_.schedule.rounds, seconds=[], stopping=stopping)
-    members, graph = seats(manifest), relayed(manifest)
+    members, graph = seats(manifest), sum_graph(manifest)
     cards = {other: members[other].card for other in neighbours(manifest, number)}
     relay = carrier if isinstance(carrier, Relay) else None
     terms = RunSpec(
@@ -336,7 +340,9 @@ def _take_part(
         outgoing.close()
 
 
-def _cut_off(graph: Relayed | None, relay: Relay | None, number: int, silent: Sequence[int]) -> str:
+def _cut_off(
+    graph: SumGraph | None, relay: Relay | None, number: int, silent: Sequence[int]
+) -> str:
     """Where messages of silent members may be held up on their way."""
     if graph is None or relay is None:
         return ""

@@ -6,6 +6,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,18 +25,21 @@ from tacit.types import State
 log = logging.getLogger("tacit.site")
 
 
+Noised: TypeAlias = Callable[[np.ndarray, At], np.ndarray]
+"""From a private answer and its place in the run to the release."""
+
+
 @dataclass(frozen=True)
 class Releaser:
     """How this member's private answers leave: on a grid with secure noise, at a stated cost.
 
     Attributes:
-        noised: function that turns a phase's private answer, at a place in the run, into its
-            release, by number of the phase.
+        noised: how each phase's private answer becomes its release, by number of the phase.
         events: cost of one release of each phase.
         owner: name of the owner in the ledger.
     """
 
-    noised: dict[int, Callable[[np.ndarray, At], np.ndarray]]
+    noised: dict[int, Noised]
     events: dict[int, Event]
     owner: str
 

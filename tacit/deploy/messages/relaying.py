@@ -3,8 +3,8 @@
 A site is connected to its neighbours alone, and passes on what is for others. Between them stand
 the messages of any run, signed by who made them, so that nobody on the way can change one. They
 are pushed towards the site that adds up, or away from it. A message that is asked for by name is
-looked for over all links at once, and comes back the way the question went: a link or a site that
-fails is gone round for as long as there is another way.
+looked for over all links at once, and comes back the way the question went: around a link or a site
+that fails, as long as there is another way.
 """
 
 from __future__ import annotations
@@ -118,10 +118,10 @@ class Relay:
                 )
                 self._link = self._carrier.connect(own)
             self._parties[endpoint.number] = endpoint
-            waiting = [key for key in self._asked if _origin(key) == endpoint.number]
+            waiting = [key for key in self._asked if _first(key) == endpoint.number]
         for key in waiting:
             if (data := endpoint.serve(key)) is not None:
-                self._pass_on(key, data, endpoint.number)
+                self._pass_on(key, data)
         return _Party(self, endpoint.number)
 
     def doing(self, endpoint: Endpoint) -> str:
@@ -145,9 +145,9 @@ class Relay:
         now = time.monotonic()
         return [hop for hop, at in list(self._heard.items()) if now - at < _LATELY]
 
-    def publish(self, origin: int, key: str, data: bytes) -> None:
+    def publish(self, key: str, data: bytes) -> None:
         """Push a message of a party at this site."""
-        self._pass_on(key, data, origin)
+        self._pass_on(key, data)
 
     def request(self, asked: int, keys: Iterable[str]) -> None:
         """Ask for messages of any party of the run."""
@@ -194,14 +194,13 @@ class Relay:
     def _serve(self, name: str) -> bytes | None:
         """What a neighbour asks for, if it is here; otherwise it is looked for."""
         _, _, rest = name.partition("/")
-        hop, _, key = rest.partition("/")
-        neighbour = int(hop) if hop.isascii() and hop.isdigit() else -1
+        neighbour, key = _first(rest), rest.partition("/")[2]
         if neighbour not in self._place.neighbours:
             return None
         self._heard[neighbour] = time.monotonic()
         if key == _OVER:
             return _OVER.encode() if self._ended.is_set() else None
-        here = self._parties.get(_origin(key))
+        here = self._parties.get(_first(key))
         data = None if here is None else here.serve(key)
         if data is None:
             self._look_for(key, neighbour)
@@ -216,12 +215,12 @@ class Relay:
         key = name.removeprefix(start)
         if key == _OVER:
             self._say_over(hop)
-        elif _origin(key) not in self._own:  # one's own comes back by no honest way
-            self._pass_on(key, data, hop, relayed=True)
+        elif _first(key) not in self._own:  # one's own comes back by no honest way
+            self._pass_on(key, data, hop)
 
-    def _pass_on(self, key: str, data: bytes, came: int, *, relayed: bool = False) -> None:
+    def _pass_on(self, key: str, data: bytes, came: int | None = None) -> None:
         """Push a message to whom it is for, or who asked for it; and take it, if it is for here."""
-        origin = _origin(key)
+        origin = _first(key)
         if not 0 <= origin <= self._place.above:
             return
         digest, to = hashlib.sha256(key.encode() + b"\n" + data).digest(), set[int]()
@@ -234,9 +233,7 @@ class Relay:
         if fresh and f"/{HELLO}/" not in key:  # a greeting is for who asked
             away = origin == self._place.above
             to |= {*(self._place.away if away else self._place.towards)}
-        if relayed:
-            to.discard(came)
-        for hop in sorted(to):
+        for hop in sorted(to - {came}):
             self.link.publish(passed(self._place.number, hop, key), data)
         self._deliver(origin, key, data)
 
@@ -250,9 +247,9 @@ class Relay:
 
     def _look_for(self, key: str, asker: int | None) -> None:
         """Ask all neighbours for a message, but not again and again."""
-        if not 0 <= _origin(key) <= self._place.above:
+        if not 0 <= _first(key) <= self._place.above:
             return
-        now, here = time.monotonic(), _origin(key) in self._own
+        now, here = time.monotonic(), _first(key) in self._own
         with self._lock:
             asked = self._asked.get(key) or _Asked()
             _remember(self._asked, key, asked)
@@ -289,7 +286,7 @@ class _Party:
 
     def publish(self, key: str, data: bytes) -> None:
         """Push a message."""
-        self._relay.publish(self._number, key, data)
+        self._relay.publish(key, data)
 
     def request(self, sender: int, keys: Iterable[str]) -> None:
         """Ask for messages by name."""
@@ -319,9 +316,9 @@ def passed(speaker: int, hearer: int, key: str) -> str:
     return f"{speaker}/{hearer}/{key}"
 
 
-def _origin(key: str) -> int:
-    """The number of who made the message of a name; -1 if the name has none."""
-    first = key.partition("/")[0]
+def _first(name: str) -> int:
+    """The number with which a name begins, as that of a message does with its maker's; else -1."""
+    first = name.partition("/")[0]
     return int(first) if first.isascii() and first.isdigit() and len(first) < 10 else -1
 
 

@@ -24,16 +24,15 @@ from jaxtyping import Float64, Int64
 from tacit.errors import PrivacyError
 from tacit.privacy.correlated import PairNoise
 from tacit.privacy.dose import Calibrated
-from tacit.privacy.laws import GAUSSIAN, NoiseKind
+from tacit.privacy.laws import GAUSSIAN
 from tacit.privacy.masking import mask_label, stream_key
 from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise.gaussian import discrete_gaussian
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise
 from tacit.privacy.noise.stream import SharedStream
-from tacit.privacy.noise.sums import LARGEST, level_grids
+from tacit.privacy.noise.sums import LARGEST, SumRelease, level_grids
 from tacit.privacy.query import AbstractQuery, is_own
-from tacit.privacy.rounding import DOUBLE
 from tacit.ranges import Listed
 from tacit.types import PublicContext, Relation
 
@@ -117,15 +116,9 @@ class PairRelease:
         Raises:
             PrivacyError: a value that the grid was not made for; nothing is then released.
         """
-        array = np.asarray(value)
-        if array.dtype.kind == "f" and np.finfo(array.dtype).eps > 2.0 * DOUBLE:
-            raise PrivacyError(
-                f"a value of type {array.dtype} has larger rounding errors than the grid's "
-                "sensitivity allows for; compute it in float64"
-            )
-        steps = noise.added(self.grid.rounded(array), NoiseKind.GAUSSIAN, self.scale) + mask
+        steps = SumRelease(self.grid, self.scale).noised(value, noise) + mask
         # the last integers that a float64 holds, which no draw reaches
-        return self.grid.value(np.clip(steps, -LARGEST, LARGEST)).reshape(array.shape)
+        return self.grid.value(np.clip(steps, -LARGEST, LARGEST)).reshape(np.shape(value))
 
     def keys(self, run: bytes, agent: int, shared: Mapping[int, bytes]) -> PairKeys:
         """What the agent draws its masks from.

@@ -123,10 +123,10 @@ def level_grids(
     """
     dimension = contexts[0].dimension
     if dimension is None:
-        raise PrivacyError("a sum needs PublicContext.dimension, the number of coordinates")
+        raise PrivacyError("a release needs PublicContext.dimension, the number of coordinates")
     size, dose = query.size(dimension), mechanism.dose
     if dose is None:
-        raise PrivacyError("without noise a sum protects nobody")
+        raise PrivacyError("without noise a release protects nobody")
 
     def stated(public: PublicContext) -> float:
         return dose.multiplier(query, public, relation)
@@ -139,7 +139,7 @@ def level_grids(
         if not 0.0 < multiplier < math.inf:
             raise PrivacyError(
                 f"noise_multiplier={multiplier!r} of agent {public.agent} must be positive and "
-                "finite: without noise a sum protects nobody"
+                "finite: without noise a release protects nobody"
             )
         moves, largest = query.computed(public, relation, count)
         noise = reach * multiplier * moves

@@ -15,6 +15,9 @@ LARGEST = 2 << 20
 _DEEPEST = 32
 """Maximum number of parts of a dotted key; reading time grows with its square."""
 
+TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".pq")
+"""Suffixes of tables, in lower case."""
+
 _PART = r"""[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
 _LONG_KEY = re.compile(rf"(?:^|[\[{{,]){_PART}(?:\.{_PART}){{{_DEEPEST}}}", re.MULTILINE)
 
@@ -36,6 +39,26 @@ def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
     return data
 
 
+def decoded(data: bytes, name: str) -> str:
+    """The text of a file.
+
+    Args:
+        data: its bytes.
+        name: name of the file in messages.
+
+    Raises:
+        ConfigError: it is not UTF-8.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        if name.lower().endswith(TABLES):
+            raise _table_given(name) from error
+        raise ConfigError(
+            f"{name}: cannot be read (it is not UTF-8 text); check the file"
+        ) from error
+
+
 def parse(data: bytes | str, name: str, largest: int = LARGEST) -> dict[str, Any]:
     """The document in a text.
 
@@ -48,12 +71,7 @@ def parse(data: bytes | str, name: str, largest: int = LARGEST) -> dict[str, Any
         ConfigError: too large or too deep, not UTF-8, or not TOML; with the line.
     """
     _check_size(len(data), name, largest)
-    try:
-        text = data.decode() if isinstance(data, bytes) else data
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name}: cannot be read (it is not UTF-8 text); check the file") from (
-            error
-        )
+    text = decoded(data, name) if isinstance(data, bytes) else data
     if deep := _LONG_KEY.search(text):
         line = text.count("\n", 0, deep.start()) + 1
         raise ConfigError(
@@ -66,23 +84,26 @@ def parse(data: bytes | str, name: str, largest: int = LARGEST) -> dict[str, Any
             f"{name}: brackets inside each other are too deep for a study or card; correct the file"
         ) from error
     except tomllib.TOMLDecodeError as error:
+        if _looks_like_a_table(name, text):
+            raise _table_given(name) from error
         where = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = f":{where[1]}" if where else ""
         reason = str(error).split(" (at ")[0]
         remedy = _unquoted(text, int(where[1])) if where else "correct this line"
-        if looks_like_a_table(name, text):
-            raise ConfigError(
-                f"{name}: a table, and a file in TOML must stand here (a study, card or manifest); "
-                "give one, or write a study of this table with `tacit init`"
-            ) from error
         raise ConfigError(f"{name}{line}: not valid TOML: {reason}; {remedy}") from error
 
 
-def looks_like_a_table(name: str, text: str) -> bool:
+def _table_given(name: str) -> ConfigError:
+    return ConfigError(
+        f"{name}: a table, and a file in TOML must stand here (a study, card or manifest); "
+        "give one, or write a study of this table with `tacit init`"
+    )
+
+
+def _looks_like_a_table(name: str, text: str) -> bool:
     """Whether a file is named as tables are, or has a first line as they have."""
     header = text.split("\n", 1)[0]
-    named = name.lower().endswith((".csv", ".tsv", ".xlsx", ".parquet", ".pq"))
-    return named or ("," in header and not set(header) & set('=[]#"'))
+    return name.lower().endswith(TABLES) or ("," in header and not set(header) & set('=[]#"'))
 
 
 def _unquoted(text: str, line: int) -> str:
@@ -101,6 +122,8 @@ def _unquoted(text: str, line: int) -> str:
 
 def _check_size(size: int, name: str, largest: int) -> None:
     if size > largest:
+        if name.lower().endswith(TABLES):
+            raise _table_given(name)
         raise ConfigError(
             f"{name}: larger than {largest:,} bytes, which is more than such files have; check "
             "that it is the right one"

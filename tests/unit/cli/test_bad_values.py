@@ -228,3 +228,13 @@ def test_a_table_or_a_level_in_a_wrong_place_is_told(
 ) -> None:
     said = told(*(word.format(table=patients) for word in words))
     assert all(each in said for each in expected), said
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("visits.xlsx", b"PK\x03\x04\xff"), ("visits.csv", b"1,2\n" * (1 << 20))]
+)
+def test_a_table_in_the_place_of_a_study_may_be_large_or_no_text(
+    tmp_path: Path, name: str, data: bytes
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert "a table, and a file in TOML must stand here" in told("run", tmp_path / name)

@@ -103,5 +103,5 @@ def test_tables_of_records_are_as_they_are_declared(record: list[float], what: s
 
 def test_what_is_no_path_is_refused() -> None:
     wrong: Any = 3
-    with pytest.raises(ConfigError, match="path=3 must be the name of a file"):
+    with pytest.raises(ConfigError, match=r"path=3 must be text or a pathlib\.Path"):
         write_saved(wrong, "{}")

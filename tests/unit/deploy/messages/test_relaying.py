@@ -214,6 +214,7 @@ def test_nobody_speaks_for_a_party_at_its_own_site_nor_for_one_that_is_not_there
     graph.has[0]["0/1/1/0"] = b"answer"
     assert graph.wires.ends[0].serve("0/1/0/1/1/0") == b"answer"
     assert graph.wires.ends[0].serve("0/3/0/1/1/0") is None  # 3 is no neighbour of 0
+    assert graph.wires.ends[0].serve(f"0/{'1' * 5000}/0/1/1/0") is None  # int() would raise
 
 
 def test_sites_pass_on_messages_until_it_is_over(ring: Callable[..., Graph]) -> None:
