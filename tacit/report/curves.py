@@ -82,6 +82,7 @@ def survival(rows: Sequence[Row], time: str) -> go.Figure:
             "title": {"text": plain(time)},
             "anchor": "y2",
             "tickvals": sorted(shown),
+            "ticktext": [f"{each:.4g}" for each in sorted(shown)],
             "range": [times[0] - 0.07 * wide, times[-1] + 0.05 * wide],
         },
         yaxis={"title": {"text": "survival"}, "domain": [low, 1.0], "range": [0.0, 1.02]},
