@@ -228,6 +228,7 @@ def _take_part(
         bounds=run_.bounds(),
         ask_every=carrier.ask_every,
         cut_off=partial(_cut_off, graph, relay, number),
+        beside=graph is not None,
     )
     member = Session
     if manifest.summed:

@@ -101,6 +101,8 @@ class Session:
             record,
             clients or {},
         )
+        # before that an agent beside it gets nothing from who adds up that it could answer again
+        self._met = not (desk.server and terms.beside)
         self.finished_before = False
         self._last: Any = None
         self._versions = versions()
@@ -130,7 +132,7 @@ class Session:
         if first == self._schedule.length:
             # started again: its result is already stored
             self.progress.round, self.finished_before = self._schedule.rounds - 1, True
-            self._last = state
+            self._last, self._met = state, True
             self._say_at_last(state)
             return None
         if before is not None:
@@ -160,6 +162,7 @@ class Session:
     def _turns(self, state: Any, first: int, sent: int) -> Any:
         """The state after all turns, from a position on."""
         self._neighbours.meet(sent)
+        self._met = True
         while first < self._schedule.length:
             try:
                 for turn in self._schedule.turns(first):
@@ -270,7 +273,7 @@ class Session:
                 self._keys.identity,
                 self._neighbours.heard_of(question.asker),
             )
-        return self._ending.find(key) or self._outgoing.find(key)
+        return (self._ending.find(key) or self._outgoing.find(key)) if self._met else None
 
     def accept(self, sender: int, key: str, data: bytes) -> None:
         """Take what a neighbour sent."""
