@@ -219,6 +219,16 @@ def test_the_others_stop_a_whole_machine_that_is_put_back_where_sums_are_added_u
     assert set(ran.ended.values()) == {"finished"}
 
 
+def test_who_comes_back_when_sums_ended_early_is_not_taken_for_an_older_copy(
+    simulated: None,
+) -> None:
+    """Who adds up was started again, and is in the last round that there was, not that there is."""
+    shape = replace(cast.PEERS, silent="stop")
+    ran = run.simulate(315, shape, draw(315, shape))
+    assert watchers.broken(ran) == {}
+    assert set(ran.ended.values()) == {"finished"}
+
+
 def test_a_link_that_is_broken_all_the_time_leaves_nobody_out(
     simulated: None, tmp_path: Path
 ) -> None:

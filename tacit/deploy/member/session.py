@@ -131,9 +131,11 @@ class Session:
         self._neighbours.remember_absences()
         if first == self._schedule.length:
             # started again: its result is already stored
-            self.progress.round, self.finished_before = self._schedule.rounds - 1, True
-            self._last, self._met = state, True
+            self.finished_before = self._met = True
+            self._last = state
             self._say_at_last(state)
+            # a run that ended early has none of the rounds after: nobody owes a message of those
+            self.progress.round = self.rounds - 1
             return None
         if before is not None:
             self.progress.round = self._schedule.round(sent)
