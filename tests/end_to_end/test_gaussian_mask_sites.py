@@ -74,6 +74,7 @@ def test_real_releases_replayed_give_the_same_bits_and_masks_cancel(tmp_path: Pa
         for process in running:
             process.kill()
             process.wait()
+    assert "model claim, not a proof, and not a certificate" in log_of(rehearsal, 0)
     # the keys are gone: what was released stays under its masks
     assert not list(rehearsal.folder.glob("member-*/keys/masks/*"))
     with jax.enable_x64(True):

@@ -134,7 +134,7 @@ MUTANTS = (
         Change(
             handshake,
             "read_hello",
-            'if (said["asker"], said["nonce"]) != (question.asker, question.nonce):',
+            'if Question(said["asked"], said["asker"], said["nonce"]) != question:',
             "if False:",
             also=(peers,),
         ),

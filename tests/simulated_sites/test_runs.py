@@ -205,6 +205,30 @@ def test_a_state_that_one_part_refuses_does_not_bind_the_other(
     assert "newest back" in {each[1] for each in ran.history}
 
 
+@pytest.mark.parametrize(
+    ("seed", "taken", "down", "put"), [(4, 1.0145, 0.05, 1.3645), (48, 1.3231, 0.002, 1.7078)]
+)
+def test_the_others_stop_a_whole_machine_that_is_put_back_where_sums_are_added_up(
+    simulated: None, seed: int, taken: float, down: float, put: float
+) -> None:
+    """What its agent is asked was put back with it, so the other sites alone know of more."""
+    faults = (Fault("copy", 0, taken, down, put, ("machine",)),)
+    ran = run.simulate(seed, replace(cast.PEERS, silent="stop"), faults)
+    assert watchers.broken(ran) == {}
+    assert {"rolled back", "newest back"} <= {each[1] for each in ran.history}
+    assert set(ran.ended.values()) == {"finished"}
+
+
+def test_who_comes_back_when_sums_ended_early_is_not_taken_for_an_older_copy(
+    simulated: None,
+) -> None:
+    """Who adds up was started again, and is in the last round that there was, not that there is."""
+    shape = replace(cast.PEERS, silent="stop")
+    ran = run.simulate(315, shape, draw(315, shape))
+    assert watchers.broken(ran) == {}
+    assert set(ran.ended.values()) == {"finished"}
+
+
 def test_a_link_that_is_broken_all_the_time_leaves_nobody_out(
     simulated: None, tmp_path: Path
 ) -> None:

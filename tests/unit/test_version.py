@@ -41,7 +41,7 @@ from tacit.privacy.masking import mask, mask_label, pair_key
 from tacit.privacy.noise import SeededNoise
 from tacit.privacy.noise.pairs import PairKeys
 
-VERSION = "0.2.0.dev2"
+VERSION = "0.2.0.dev3"
 """What the digests are of."""
 
 RUN = bytes(range(32))
@@ -125,7 +125,7 @@ def noise(folder: Path) -> Iterator[bytes]:
 
 DIGESTS: dict[Callable[[Path], Iterator[bytes]], str] = {
     message: "98c745b9c3361265",
-    hello: "83e9d6cc86c5db08",
+    hello: "bef151006220ab3c",
     journal: "7c3b415e7385b3dc",
     state: "73ee5985b48398c0",
     kept_run: "992c8e86c08d46ed",

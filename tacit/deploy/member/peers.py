@@ -184,7 +184,8 @@ class Neighbours:
         """Ask the neighbours what they have from this member, before anything is released.
 
         A coordinator releases nothing private, and does not wait for clients that it may never
-        draw.
+        draw. One beside an agent does: what that agent asks it may have been put back with the
+        agent, and the others alone know of more.
 
         Args:
             sent: position of the newest message that this member knows it made, -1 for none.
@@ -195,11 +196,14 @@ class Neighbours:
             PeerTimeout: a neighbour does not answer, and cannot be left out.
         """
         started = time.monotonic()
+        asking = not self._coordinator or self._terms.beside
+        if self._coordinator and asking and sent >= 0:  # its clients learn that it waits itself
+            self._progress.round = self._schedule.round(sent) - 1
         while True:
             self.keep_heard()
             silent = [i for i in self.cards if i not in self._answers]
             self._check_state(sent)
-            if self._coordinator or not set(silent) - set(self.mailbox.left_out()):
+            if not asking or not set(silent) - set(self.mailbox.left_out()):
                 break
             self._progress.stop_if_asked()
             self._progress.waiting_for = tuple(silent)

@@ -194,6 +194,12 @@ def _take_part(
         "%(name)s: run %(run)s, %(rounds)d rounds; compiling",
         {"name": keys.card.name, "run": manifest.run.hex()[:12], "rounds": run_.schedule.rounds},
     )
+    if account is not None and run_.guarantee[number].followed:
+        log.warning(
+            "%(name)s: model claim, not a proof, and not a certificate: the guarantee holds only "
+            "if all members follow the protocol",
+            {"name": keys.card.name},
+        )
     plan, coordinates = run_.plan, number == len(manifest.agents)
     if options.test_seed is None:
         secret, simulated = own_secret(options.state / "secret"), None
@@ -232,6 +238,7 @@ def _take_part(
         bounds=run_.bounds(),
         ask_every=carrier.ask_every,
         cut_off=partial(_cut_off, graph, relay, number),
+        beside=graph is not None,
     )
     member = Session
     if manifest.summed:

@@ -34,6 +34,7 @@ class RunSpec:
         ask_every: interval between requests for a missing message, in seconds.
         cut_off: function that says of silent neighbours, by number, where messages may be held up
             on their way; empty where there is nobody on the way.
+        beside: whether who adds up is beside an agent, at the same site.
     """
 
     run: bytes
@@ -47,6 +48,7 @@ class RunSpec:
     bounds: Bounds | None = None
     ask_every: float = 0.25
     cut_off: Callable[[Sequence[int]], str] = lambda silent: ""
+    beside: bool = False
 
     def go_on(self, silent: Sequence[int]) -> str:
         """What to do about silent neighbours, by number."""

@@ -101,6 +101,8 @@ class Session:
             record,
             clients or {},
         )
+        # before that an agent beside it gets nothing from who adds up that it could answer again
+        self._met = not (desk.server and terms.beside)
         self.finished_before = False
         self._last: Any = None
         self._versions = versions()
@@ -129,9 +131,11 @@ class Session:
         self._neighbours.remember_absences()
         if first == self._schedule.length:
             # started again: its result is already stored
-            self.progress.round, self.finished_before = self._schedule.rounds - 1, True
+            self.finished_before = self._met = True
             self._last = state
             self._say_at_last(state)
+            # a run that ended early has none of the rounds after: nobody owes a message of those
+            self.progress.round = self.rounds - 1
             return None
         if before is not None:
             self.progress.round = self._schedule.round(sent)
@@ -160,6 +164,7 @@ class Session:
     def _turns(self, state: Any, first: int, sent: int) -> Any:
         """The state after all turns, from a position on."""
         self._neighbours.meet(sent)
+        self._met = True
         while first < self._schedule.length:
             try:
                 for turn in self._schedule.turns(first):
@@ -270,7 +275,7 @@ class Session:
                 self._keys.identity,
                 self._neighbours.heard_of(question.asker),
             )
-        return self._ending.find(key) or self._outgoing.find(key)
+        return (self._ending.find(key) or self._outgoing.find(key)) if self._met else None
 
     def accept(self, sender: int, key: str, data: bytes) -> None:
         """Take what a neighbour sent."""

@@ -1,8 +1,9 @@
 """A running agent's signed answer to a greeting: time, versions and round.
 
 The asker is also told what was last heard from it, so that an agent whose state was lost, or is an
-older copy, learns this before it answers a question twice. An answer contains the asker and the
-nonce of the question and is signed with them: it cannot be shown to another asker, or replayed.
+older copy, learns this before it answers a question twice. An answer contains who was asked, the
+asker and the nonce of the question and is signed with them: it cannot be shown to another asker,
+replayed, or given for the other party at a site that adds up for all, which has the same key.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ def write_hello(
     """
     said = {
         "run": run.hex(),
+        "asked": question.asked,
         "asker": question.asker,
         "nonce": question.nonce,
         "time": time.time(),
@@ -133,7 +135,7 @@ def read_hello(data: bytes, question: Question, run: bytes, card: Card) -> Hello
             raise WireError("an answer from another run")
         if formats != [_FORMAT] or said["versions"].get("tacit") != tacit.__version__:
             raise EnvironmentMismatch(_another(card.name, said["versions"].get("tacit")))
-        if (said["asker"], said["nonce"]) != (question.asker, question.nonce):
+        if Question(said["asked"], said["asker"], said["nonce"]) != question:
             raise WireError("an answer to another question")
         versions = {str(name): str(value) for name, value in said["versions"].items()}
         return Hello(float(said["time"]), int(said["round"]), versions, int(said["heard"]))

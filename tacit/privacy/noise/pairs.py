@@ -209,6 +209,6 @@ def _exponent(largest: float, scale: float, ratio: float) -> float:
 
 
 def _rounded(scale: float) -> float:
-    """No smaller, by four millionths at most, and with few bits: larger masks hide more."""
+    """No smaller, larger by at most 5e-6, and with few bits: larger masks hide more."""
     mantissa, exponent = math.frexp(scale * (1.0 + 2.0**-18))
     return math.ldexp(round(mantissa * 2**_BITS), exponent - _BITS)

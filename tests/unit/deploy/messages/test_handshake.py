@@ -21,7 +21,9 @@ def test_an_answer_is_its_questions(tmp_path: Path) -> None:
     data = write_hello(question, RUN, 7, VERSIONS, own.identity, heard=41)
     hello = read_hello(data, question, RUN, own.card)
     assert (hello.round, hello.heard, hello.versions) == (7, 41, VERSIONS)
-    for wrong in (Question(1, 0), Question(1, 2, question.nonce)):
+    # the last is to who adds up at the same site, and has the same key
+    nonce = question.nonce
+    for wrong in (Question(1, 0), Question(1, 2, nonce), Question(5, 0, nonce)):
         with pytest.raises(WireError, match="another question"):
             read_hello(data, wrong, RUN, own.card)
     with pytest.raises(WireError, match="another run"):
