@@ -49,9 +49,9 @@ def enter(
     weak = next((each for each in agreed.guarantee if each.status is not Status.PROVED), None)
     if weak is not None:
         raise PrivacyError(
-            f"a simulation charges a ledger for proved guarantees only, and that of {weak.owner} is "
-            f"{weak.status.value!r}; choose a method with a proved guarantee, or leave the ledger "
-            "out"
+            "a simulation charges a ledger for proved guarantees only, and that of "
+            f"{weak.owner} is {weak.status.value!r}; choose a method with a proved guarantee, or "
+            "leave the ledger out"
         )
     events = dict(zip(names, agreed.events, strict=True))
     if owner is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.cli.console import emit, guarded, say, table
 from tacit.kinds import Unit
 from tacit.privacy.digits import rounded_up
-from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.guarantee import Guarantee, Status
 from tacit.privacy.plan import Spent, Stated
 
 if TYPE_CHECKING:
@@ -40,6 +40,12 @@ def account(study: Path, rounds: int | None, *, json: bool) -> int:
                 "study and the number of records per owner."
             )
             _tell(found, noise, replaced)
+            privacy, status = assembled.source.study.privacy, found.guarantee.worst.status
+            if privacy is not None and privacy.require == "proved" and status is not Status.PROVED:
+                say(
+                    f"A run is refused: require = 'proved' in [privacy], and the guarantee of "
+                    f"{found.guarantee.worst.owner} is {status.value!r}."
+                )
             return 0
         emit(
             jsonable(

@@ -24,6 +24,9 @@ from tacit.deploy.messages.handshake import HELLO, Question
 _REMEMBERED = 4096
 """Questions, and messages that were passed on, that are remembered."""
 
+_LONGEST = 96
+"""Characters of the longest name: two sites on the link, and a greeting between two members."""
+
 _SELDOM = 4
 """Intervals between requests after which a question is passed on again, at most."""
 
@@ -318,6 +321,8 @@ def passed(speaker: int, hearer: int, key: str) -> str:
 
 def _first(name: str) -> int:
     """The number with which a name begins, as that of a message does with its maker's; else -1."""
+    if len(name) > _LONGEST:
+        return -1
     first = name.partition("/")[0]
     return int(first) if first.isascii() and first.isdigit() and len(first) < 10 else -1
 

@@ -197,7 +197,10 @@ def _stated(files: Mapping[str, bytes], agreed: Manifest, signer: Member) -> Gua
     if guarantee.owner != signer.name:
         raise Tampered(f"guarantee.json is that of {guarantee.owner!r}, not of {signer.name!r}")
     if not (guarantee.certificate or guarantee.followed):
-        raise Tampered("guarantee.json is not a certificate: not proved, or without secure noise")
+        raise Tampered(
+            "guarantee.json is neither a certificate nor a claim about a protocol with secure "
+            "noise: between sites nothing else is run"
+        )
     return guarantee
 
 

@@ -238,3 +238,11 @@ def test_a_table_in_the_place_of_a_study_may_be_large_or_no_text(
 ) -> None:
     (tmp_path / name).write_bytes(data)
     assert "a table, and a file in TOML must stand here" in told("run", tmp_path / name)
+
+
+def test_accounting_says_that_a_run_of_it_is_refused(tmp_path: Path) -> None:
+    study = STUDY.replace('name = "dpsg"', 'name = "masked-gossip"')
+    assert study != STUDY
+    path = write(tmp_path, changed("[privacy]", '[privacy]\nrequire = "proved"', study))
+    done = CliRunner().invoke(app, ["account", str(path)])
+    assert done.exit_code == 0 and "A run is refused: require = 'proved'" in done.output

@@ -217,6 +217,16 @@ def test_nobody_speaks_for_a_party_at_its_own_site_nor_for_one_that_is_not_there
     assert graph.wires.ends[0].serve(f"0/{'1' * 5000}/0/1/1/0") is None  # int() would raise
 
 
+def test_no_name_is_looked_for_that_no_message_has(ring: Callable[..., Graph]) -> None:
+    """A neighbour that asks for long names would fill the memory of all."""
+    graph = ring()
+    assert graph.wires.ends[0].serve(f"0/1/3/1/1/{'0' * 200}") is None
+    assert graph.wires.asked == 0
+    greeting = Question(3, 999_999_999).key()  # as long as any is
+    assert graph.wires.ends[0].serve(f"0/1/{greeting}") is None
+    assert graph.wires.asked > 0
+
+
 def test_sites_pass_on_messages_until_it_is_over(ring: Callable[..., Graph]) -> None:
     graph = ring()
     graph.links[1].close()
