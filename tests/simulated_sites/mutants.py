@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tacit.deploy.agreement.binding import Binding
-from tacit.deploy.member import peers, process, sending
+from tacit.deploy.member import greetings, process, sending
 from tacit.deploy.member.ending import Ending
+from tacit.deploy.member.greetings import Greetings
 from tacit.deploy.member.peers import Neighbours
 from tacit.deploy.member.sending import Sender
 from tacit.deploy.member.session import Session
@@ -99,7 +100,9 @@ MUTANTS = (
         "neighbours not believed about what they have",
         "a machine that was put back answers again",
         "one_answer",
-        Change(Neighbours, "_check_state", "list(self._answers.items())", "list({}.items())"),
+        Change(
+            Neighbours, "_check_state", "list(self._greetings.answers.items())", "list({}.items())"
+        ),
         shape="ring",
     ),
     _mutant(
@@ -109,8 +112,8 @@ MUTANTS = (
         Change(
             Neighbours,
             "meet",
-            "silent = [i for i in self.cards if i not in self._answers]",
-            "silent = [] if self._answers else list(self.cards)",
+            "silent = [i for i in self.cards if i not in self._greetings.answers]",
+            "silent = [] if self._greetings.answers else list(self.cards)",
         ),
         shape="ring",
     ),
@@ -136,7 +139,7 @@ MUTANTS = (
             "read_hello",
             'if Question(said["asked"], said["asker"], said["nonce"]) != question:',
             "if False:",
-            also=(peers,),
+            also=(greetings,),
         ),
     ),
     _mutant(
@@ -353,9 +356,9 @@ MUTANTS = (
         "who waited beside it gives it up before its message is there",
         "patience_kept",
         Change(
-            Neighbours,
-            "accept",
-            "min(hello.round, self._greeted.get(sender, hello.round))",
+            Greetings,
+            "take",
+            "min(hello.round, self._earliest.get(sender, hello.round))",
             "hello.round",
         ),
     ),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tacit.deploy.member import peers, sum_session
+from tacit.deploy.member import greetings, peers, sum_session
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.mailbox import Mailbox
 from tacit.deploy.messages.relaying import Relay, _Party
@@ -26,7 +26,7 @@ def _short(contents: bytes) -> str:
 def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Attributes to be replaced, with what does the same and notes it."""
     keep, take, store = Mailbox._keep, Mailbox.take, HeardStore.keep
-    read_hello, mask = peers.read_hello, sum_session.mask
+    read_hello, mask = greetings.read_hello, sum_session.mask
     connect, publish = Relay.connect, _Party.publish
     found_silent = peers.Neighbours._silence
 
@@ -88,7 +88,7 @@ def observers() -> list[tuple[Any, str, Callable[..., Any]]]:
         (Mailbox, "_keep", kept),
         (Mailbox, "take", taken),
         (HeardStore, "keep", stored),
-        (peers, "read_hello", believed),
+        (greetings, "read_hello", believed),
         (sum_session, "mask", masked),
         (peers.Neighbours, "_silence", silence),
         (Relay, "connect", joined),

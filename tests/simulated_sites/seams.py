@@ -174,7 +174,7 @@ def replaced() -> Generator[None, None, None]:
         put(checking, "own_records", _records(checking.own_records))
         put(checking, "check_trusted", lambda manifest, folder, name: ())
         laid_out = ("declared", "check_secure", "releases", "forms")
-        for name in (*laid_out, "neighbours", "relayed", "seats"):
+        for name in (*laid_out, "neighbours", "sum_graph", "seats"):
             put(process, name, _kept(getattr(process, name)))
         put(watch, "seats", _kept(watch.seats))
         put(paying, "charges", _kept(paying.charges))

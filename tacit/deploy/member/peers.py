@@ -9,22 +9,21 @@ have reached.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tacit.deploy.identity.keys import Card
+from tacit.deploy.member.greetings import Greetings
 from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Turn
 from tacit.deploy.messages.absences import Absences
 from tacit.deploy.messages.carrier import Link
-from tacit.deploy.messages.handshake import HELLO, Hello, Question, read_hello
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.mailbox import Conflict, Mailbox
 from tacit.deploy.messages.wire import Address, Leaf, Received
-from tacit.errors import EnvironmentMismatch, PeerTimeout, RuntimeFailure, WireError
+from tacit.errors import EnvironmentMismatch, PeerTimeout, RuntimeFailure
 from tacit.types import Role
 
 log = logging.getLogger("tacit.site")
@@ -96,36 +95,23 @@ class Neighbours:
             keeping=keeping,
         )
         self.transport: Link | None = None
-        # the earliest rounds that neighbours said they are in, since this member waits
-        self._greeted: dict[int, int] = {}
-        self._answers: dict[int, Hello] = {}
-        self._questions: dict[int, Question] = {}
-        self._answered = threading.Event()
+        self._greetings = Greetings(terms.run, member, cards)
         self._met: set[int] = set()
 
     def accept(self, sender: int, key: str, data: bytes) -> None:
         """Take what a neighbour sent: a message, or its answer to a greeting."""
-        if not key.startswith(f"{sender}/{HELLO}/") or sender not in self.cards:
+        if not self._greetings.is_one(sender, key):
             self.mailbox.offer(sender, key, data)
             if sender in self.mailbox.heard and sender not in self._met:
                 self._met.add(sender)
                 log.info("%(name)s is there", {"name": self.cards[sender].name})
             return
-        question = self._questions.get(sender)
-        if question is None or question.key() != key:
-            return  # answered already, or never asked
         try:
-            hello = read_hello(data, question, self._terms.run, self.cards[sender])
-        except WireError:
-            return
+            believed = self._greetings.take(sender, key, data)
         except EnvironmentMismatch as error:
-            self._progress.failure = str(error)
-        else:
-            self._questions.pop(sender, None)
-            # one that has only just caught up was waiting until now, and its message is on the way
-            self._greeted[sender] = min(hello.round, self._greeted.get(sender, hello.round))
-            self._answers[sender] = hello
-        self._answered.set()
+            believed, self._progress.failure = True, str(error)
+        if believed:
+            self._greetings.answered.set()
 
     def heard_of(self, asker: int) -> int:
         """Position of the newest message from a neighbour; -1 for none."""
@@ -152,7 +138,7 @@ class Neighbours:
             told = self._heard.contradicted(name, conflict)
         finally:
             self._progress.failure = told
-            self._answered.set()
+            self._greetings.answered.set()
 
     def _beyond(self, received: Received) -> str:
         """What is beyond the bounds in a message; then the run stops, in the thread that runs it.
@@ -172,13 +158,13 @@ class Neighbours:
                 "machine is broken; the number was not used. Contact its owner, and agree on a "
                 "new manifest"
             )
-            self._answered.set()
+            self._greetings.answered.set()
         return found
 
     def hear_from_all(self) -> dict[int, int]:
         """Ask those that have not answered what they have from this member; answers by number."""
-        self._greet([sender for sender in self.cards if sender not in self._answers])
-        return {sender: hello.heard for sender, hello in list(self._answers.items())}
+        self._greet([sender for sender in self.cards if sender not in self._greetings.answers])
+        return {sender: hello.heard for sender, hello in list(self._greetings.answers.items())}
 
     def meet(self, sent: int) -> None:
         """Ask the neighbours what they have from this member, before anything is released.
@@ -201,7 +187,7 @@ class Neighbours:
             self._progress.round = self._schedule.round(sent) - 1
         while True:
             self.keep_heard()
-            silent = [i for i in self.cards if i not in self._answers]
+            silent = [i for i in self.cards if i not in self._greetings.answers]
             self._check_state(sent)
             if not asking or not set(silent) - set(self.mailbox.left_out()):
                 break
@@ -216,8 +202,7 @@ class Neighbours:
                     f"said what it has of this member. {self._terms.go_on(silent)}"
                 )
             self._greet(silent)
-            self._answered.wait(self._terms.ask_every)
-            self._answered.clear()
+            self._greetings.wait(self._terms.ask_every)
         self._progress.waiting_for = ()
 
     def ask(self, addresses: Sequence[Address]) -> None:
@@ -234,7 +219,8 @@ class Neighbours:
             BehindError: the neighbours continued without this member.
         """
         position, at, phase = turn
-        started, self._greeted, told_after = time.monotonic(), {}, _TELL_AFTER
+        started, told_after = time.monotonic(), _TELL_AFTER
+        self._greetings.begin()
         # a client cannot continue without its coordinator
         may_skip = self._terms.skipping and at.round >= 0 and phase.sender is not Role.SERVER
         # a message that came too early was not kept, and can be asked for
@@ -305,10 +291,10 @@ class Neighbours:
             self.keep_heard()
             self._progress.stop_if_asked()
             self.mailbox.await_again(
-                [i for i in self.mailbox.left_out() if i in self._answers], turn.position
+                [i for i in self.mailbox.left_out() if i in self._greetings.answers], turn.position
             )
             gone = self.mailbox.left_out()
-            unheard = [i for i in self.cards if i not in gone and i not in self._answers]
+            unheard = [i for i in self.cards if i not in gone and i not in self._greetings.answers]
             there = len(self.cards) - len(gone) - len(unheard)
             if gone or unheard:
                 self._greet([*gone, *unheard])
@@ -325,8 +311,7 @@ class Neighbours:
                 self._leave_out(unheard, turn.at.round)
                 continue
             self._progress.waiting_for = (*gone, *unheard)
-            self._answered.wait(self._terms.ask_every)
-            self._answered.clear()
+            self._greetings.wait(self._terms.ask_every)
         self._progress.waiting_for, self._progress.round = (), turn.at.round
         self._welcome(turn.at.round)
         return [i for i in self.cards if i not in gone]
@@ -406,26 +391,19 @@ class Neighbours:
         once for enough of them to answer a greeting; its clients must wait longer than that.
         """
         above = turn.phase.sender is Role.SERVER
-        there, here = self._greeted.get(sender, turn.at.round), turn.at.round
+        there, here = self._greetings.earliest(sender, turn.at.round), turn.at.round
         if there == here or (there > here and not above):
             return 1
         return 4 if above else 2
 
     def _greet(self, senders: Sequence[int]) -> None:
         assert self.transport is not None
-        for sender in senders:
-            # it stays the same until it is answered: on a slow line an answer takes longer than
-            # the interval between questions
-            question = self._questions.get(sender)
-            if question is None:
-                question = self.transport.question(sender, self._member)
-                self._questions[sender] = question
-            self.transport.request(sender, [question.key()])
+        self._greetings.ask(self.transport, senders)
 
     def _check_state(self, sent: int) -> None:
         """Refuse to resume from a state older than what a neighbour has from this member."""
         steady = not self._terms.skipping and not self._varying
-        for sender, hello in list(self._answers.items()):
+        for sender, hello in list(self._greetings.answers.items()):
             newest = hello.heard
             due = self._schedule.due(server=self._coordinator, after=sent, before=hello.round)
             if steady and due is not None:
@@ -456,7 +434,7 @@ class Neighbours:
 
     def _leave_out(self, silent: Sequence[int], round: int) -> None:
         for sender in silent:
-            self._answers.pop(sender, None)  # it has to answer again to rejoin
+            self._greetings.forget(sender)  # it has to answer again to rejoin
             if sender not in self._progress.left_out:
                 self._absences.left(sender, round)
         self.mailbox.leave_out(silent)
