@@ -136,7 +136,7 @@ def nobody_left_behind(ran: Ran) -> list[str]:
     return wrong
 
 
-def nobody_stands(ran: Ran) -> list[str]:
+def no_standstill(ran: Ran) -> list[str]:
     """While everybody is at work and within reach, somebody uses a message before patience is over.
 
     That patience ends at last does not show this: two that wait for each other give each other up.

@@ -372,7 +372,7 @@ MUTANTS = (
     _mutant(
         "a sum that is over is waited for",
         "who comes back and the coordinator wait for each other",
-        "nobody_stands",
+        "no_standstill",
         Change(
             Neighbours,
             "notice_that_they_went_on",

@@ -13,9 +13,9 @@ from tests.simulated_sites.endings import (
     all_end,
     all_served,
     no_needless_timeout,
+    no_standstill,
     no_traceback,
     nobody_left_behind,
-    nobody_stands,
     patience_kept,
 )
 from tests.simulated_sites.ran import Ran
@@ -244,7 +244,7 @@ WATCHERS: tuple[Callable[[Ran], list[str]], ...] = (
     all_end,
     all_served,
     nobody_left_behind,
-    nobody_stands,
+    no_standstill,
     no_needless_timeout,
     patience_kept,
     no_traceback,

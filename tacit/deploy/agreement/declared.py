@@ -270,7 +270,7 @@ def check_secure(run: Declared) -> None:
     """
     privacy = run.source.study.privacy
     unproved = [each for each in run.guarantee if each.status is not Status.PROVED]
-    weak = min(unproved, key=lambda each: each.followed, default=None)
+    weak = next((each for each in unproved if not each.followed), next(iter(unproved), None))
     if weak is not None and privacy is not None and privacy.require == "proved":
         raise PrivacyError(
             f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and require = 'proved' in "
