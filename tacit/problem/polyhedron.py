@@ -1,7 +1,7 @@
 """Rows of linear inequalities and equations, and the nearest point that satisfies them.
 
-Source: Lawson and Hanson (1974), Solving least squares problems, chapter 23, least distance
-programming.
+That point is found by least distance programming (Lawson and Hanson 1974, Solving least squares
+problems, chapter 23): nonnegative least squares of its dual.
 """
 
 from __future__ import annotations
