@@ -1,11 +1,14 @@
 """What a round between sites costs beyond its arithmetic, beside bare messages and a bare fsync.
 
     python benchmarks/sites.py [--floats 10 100000] [--rounds 200] [--members 3] [--delay 50]
+                               [--star] [--secure]
 
-Members of a ring (two: a pair) are real processes on this machine, with mutual TLS, an access list,
-signatures and the journal; noise is simulated, so that no sampler and no accountant is in it. A
+Members of a ring (two: a pair) or the agents of a star and its coordinator are real processes on
+this machine, with mutual TLS, an access list, signatures and the journal. Noise is simulated, so
+that no sampler and no accountant is in it; with `--secure` it is drawn on a grid, and each release
+is charged to a ledger. A
 round's overhead is its time less that of the compiled halves, measured alone in the same process.
-Bare: the same bytes pushed to both neighbours and awaited from both over the same connections,
+Bare: the same bytes pushed to all neighbours and awaited from all over the same connections,
 unsigned and unchecked, and a file of as many bytes written and synced. Medians over rounds, of the
 slowest. With `--delay`, everything between members takes so many milliseconds longer, one way; the
 ideal round is then one delay.
@@ -30,19 +33,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit import DPSG, Privacy, network, problem
+from tacit import DPSG, GradientDescent, Privacy, network, problem
 from tacit._engine.agent_step import AgentStep, At, mixing_of
 from tacit._engine.compiled import lay_out
-from tacit._engine.contract import contract
+from tacit._engine.contract import Contract, contract
 from tacit._engine.keys import agent_secret
 from tacit.deploy.identity import certificates, keys
 from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Schedule, forms
+from tacit.deploy.member.sending import Noised, Releaser
 from tacit.deploy.member.session import Session
 from tacit.deploy.messages.carrier import Endpoint
-from tacit.deploy.messages.outgoing import Outgoing
+from tacit.deploy.messages.outgoing import Account, Outgoing
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.operate.rehearse import free_ports
+from tacit.privacy.event import Event
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.noise import SecureNoise
 
 RUN = bytes(range(32))
 
@@ -55,33 +62,50 @@ def member(
     rounds: int,
     lines: list[str],
     answers: Any,
+    star: bool,
+    secure: bool,
 ) -> None:
     """One process: a run, then bare messages over new connections."""
+    agents = members - star
     rng = np.random.default_rng(0)
     task = problem.empirical_risk(
-        [rng.normal(size=(4, floats)) for _ in range(members)],
-        [rng.choice([0.0, 1.0], 4) for _ in range(members)],
+        [rng.normal(size=(4, floats)) for _ in range(agents)],
+        [rng.choice([0.0, 1.0], 4) for _ in range(agents)],
         problem.Logistic(),
     )
-    method = DPSG(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=10.0))
+    method = (GradientDescent if star else DPSG)(
+        step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=10.0)
+    )
     everybody = [keys.load(folder / str(i)) for i in range(members)]
     own, around = everybody[number], sorted({(number - 1) % members, (number + 1) % members})
+    if star:
+        around = [agents] if number < agents else list(range(agents))
     cards = {other: replace(everybody[other].card, address=lines[other]) for other in around}
     state = folder / f"state-{number}"
     state.mkdir()
-    graph = network.ring(members) if members > 2 else network.complete(members)
+    graph = network.Coordinator(agents)
+    if not star:
+        graph = network.ring(members) if members > 2 else network.complete(members)
     with jax.enable_x64(True):
-        plan, roots = lay_out(contract(task, graph, method, rounds=rounds), task)
+        agreed = contract(task, graph, method, rounds=rounds, grid=secure)
+        plan, roots = lay_out(agreed, task)
         desk = AgentStep(plan, number, agent_secret(roots[0], number))
-        objective = jax.tree.map(lambda leaf: leaf[number], plan.objectives)
+        objective = account = releaser = None
+        if number < agents:
+            objective = jax.tree.map(lambda leaf: leaf[number], plan.objectives)
+            if secure:
+                account, releaser = paid(agreed, number, state / "ledger")
         schedule = Schedule(plan, rounds)
-        outgoing = Outgoing(state / "journal.db", RUN.hex(), None, {}, number, schedule.position)
+        phases = {phase.name: index for index, phase in enumerate(plan.method.phases())}
+        outgoing = Outgoing(
+            state / "journal.db", RUN.hex(), account, phases, number, schedule.position
+        )
         progress = Progress(rounds=rounds, seconds=[])
         party = Session(
             RunSpec(RUN, schedule, forms(plan), partial(mixing_of, desk.plan), patience=60.0),
             desk,
             objective,
-            None,
+            releaser,
             own,
             cards,
             outgoing,
@@ -95,7 +119,7 @@ def member(
                 number,
                 cards,
                 state,
-                listen=True,
+                listen=not star or number == agents,
                 serve=party.serve,
                 accept=party.accept,
             )
@@ -103,9 +127,26 @@ def member(
         party.run(transport)
         party.farewell()
         transport.close()
-        arithmetic = alone(desk, objective, cards, rounds)
+        arithmetic = 0.0 if star else alone(desk, objective, cards, rounds)
     whole = statistics.median((progress.seconds or [0.0])[5:])
-    answers.put((number, whole, arithmetic, *bare(number, own, cards, state, floats, rounds)))
+    listen = not star or number == agents
+    found = bare(number, own, cards, state, floats, rounds, listen)
+    answers.put((number, whole, arithmetic, *found))
+
+
+def paid(agreed: Contract, number: int, path: Path) -> tuple[Account, Releaser]:
+    """A ledger whose budget is never spent, and secure noise."""
+    ledger, name = Ledger.create(path), f"agent {number}"
+    ledger.set_budget(name, "records", epsilon=1e9, delta=1e-6)
+    noised: dict[int, Noised] = {}
+    events: dict[int, Event] = {}
+    for index, phase in enumerate(agreed.phases):
+        if phase.release is not None:
+            release: Any = agreed.release(index, number)
+            noised[index] = lambda answer, _, release=release: release(answer, SecureNoise())
+            events[index] = release.event
+    neighbours = agreed.guarantee[number].neighbours
+    return Account(ledger, name, "records", neighbours), Releaser(noised, events, name)
 
 
 def alone(desk: AgentStep, objective: Any, cards: Any, rounds: int) -> float:
@@ -124,7 +165,13 @@ def alone(desk: AgentStep, objective: Any, cards: Any, rounds: int) -> float:
 
 
 def bare(
-    number: int, own: keys.Keys, cards: Any, state: Path, floats: int, rounds: int
+    number: int,
+    own: keys.Keys,
+    cards: Any,
+    state: Path,
+    floats: int,
+    rounds: int,
+    listen: bool,
 ) -> tuple[float, float]:
     """Seconds of a round of bare messages, and of a file that is synced."""
     came, held = threading.Condition(), set[tuple[int, str]]()
@@ -143,7 +190,7 @@ def bare(
                 number,
                 cards,
                 state,
-                listen=True,
+                listen=listen,
                 serve=lambda key: data,
                 accept=accept,
             )
@@ -208,7 +255,8 @@ def slow_lines(addresses: list[str], lines: list[str], seconds: float) -> None:
     asyncio.run(all_lines())
 
 
-def measure(floats: int, members: int, rounds: int, delay: float) -> None:
+def measure(floats: int, members: int, rounds: int, delay: float, star: bool, secure: bool) -> None:
+    """Run all processes, and print what a round took."""
     context = get_context("spawn")
     with TemporaryDirectory() as name:
         folder, answers = Path(name), context.Queue()
@@ -222,7 +270,8 @@ def measure(floats: int, members: int, rounds: int, delay: float) -> None:
             context.Process(target=slow_lines, args=late, daemon=True).start()
         running = [
             context.Process(
-                target=member, args=(i, members, folder, floats, rounds, lines, answers)
+                target=member,
+                args=(i, members, folder, floats, rounds, lines, answers, star, secure),
             )
             for i in range(members)
         ]
@@ -248,9 +297,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--members", type=int, default=3)
     parser.add_argument("--delay", type=float, default=0.0, help="milliseconds, one way")
-    options = parser.parse_args()
-    for floats in options.floats:
-        measure(floats, options.members, options.rounds, options.delay)
+    parser.add_argument("--star", action="store_true", help="the last member coordinates")
+    parser.add_argument("--secure", action="store_true", help="secure noise, and a ledger")
+    given = parser.parse_args()
+    for floats in given.floats:
+        measure(floats, given.members, given.rounds, given.delay, given.star, given.secure)
 
 
 if __name__ == "__main__":

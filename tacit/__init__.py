@@ -3,7 +3,7 @@
 Example:
     >>> import tacit
     >>> tacit.__version__
-    '0.2.0.dev3'
+    '0.2.0.dev4'
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         table1,
     )
 
-__version__ = "0.2.0.dev3"
+__version__ = "0.2.0.dev4"
 
 _MODULES = {"audit": "tacit.audit", "plot": "tacit.report.plot"}
 

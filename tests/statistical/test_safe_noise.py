@@ -24,7 +24,7 @@ from tacit.privacy.noise import (
     discrete_laplace,
     grid_release,
 )
-from tacit.privacy.noise.laplace import bit_thresholds
+from tacit.privacy.noise.proposals import high_bits
 from tacit.privacy.noise.stream import CipherStream
 from tests.quick import only
 
@@ -193,7 +193,8 @@ def test_no_output_on_the_grid_is_impossible_for_the_neighbour(
     here, there = (int(release.grid.rounded([value])[0]) for value in (0.0, moved))
     released = here + next(chunks(law, release.scale, CHUNK))
     scale = release.scale if law is NoiseKind.LAPLACE else math.floor(release.scale) + 1.0
-    reach = 2 ** len(bit_thresholds(scale)) - 1
+    shift, thresholds = high_bits(scale)
+    reach = 2 ** (shift + len(thresholds)) - 1
     assert np.abs(released - there).max() <= reach
     # only beyond `reach - (there - here)` is an output of one impossible for the other
     beyond = (reach - (there - here)) / scale

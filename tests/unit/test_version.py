@@ -41,7 +41,7 @@ from tacit.privacy.masking import mask, mask_label, pair_key
 from tacit.privacy.noise import SeededNoise
 from tacit.privacy.noise.pairs import PairKeys
 
-VERSION = "0.2.0.dev3"
+VERSION = "0.2.0.dev4"
 """What the digests are of."""
 
 RUN = bytes(range(32))
@@ -131,8 +131,8 @@ DIGESTS: dict[Callable[[Path], Iterator[bytes]], str] = {
     kept_run: "992c8e86c08d46ed",
     keys: "f6dff676b9847c24",
     masks: "525f7190e77a92d3",
-    noise: "de551c0ceefacc88",
-    shared_noise: "1ab84ea58539c29a",
+    noise: "e78969f776d3ce0d",
+    shared_noise: "06bde8a3d52fd4c0",
 }
 
 

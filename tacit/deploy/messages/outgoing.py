@@ -10,6 +10,7 @@ repeats its exact bytes.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import struct
 import threading
@@ -314,7 +315,10 @@ class Outgoing:
 
 def state_digest(position: int, state: State) -> str:
     """A digest of the inputs of a release, apart from the private data."""
-    return digest(b"".join([_POSITION.pack(position), *packed(state)]))
+    found = hashlib.sha256(_POSITION.pack(position))
+    for piece in packed(state):
+        found.update(piece)
+    return found.hexdigest()
 
 
 def _position(state: bytes | None) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from tacit.errors import PrivacyError
-from tacit.privacy.noise.laplace import LARGEST_SCALE
+from tacit.privacy.noise.proposals import LARGEST_SCALE
 from tacit.ranges import Listed
 
 LARGEST_VALUE = 2**52

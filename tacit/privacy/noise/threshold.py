@@ -68,7 +68,8 @@ def below(stream: Stream, thresholds: Sequence[int], count: int) -> np.ndarray:
     leading = np.array([each >> TIE_BITS for each in thresholds], np.uint16)[:, np.newaxis]
     words = stream.words(np.uint16, leading.size * count).reshape(-1, count)
     result = words < leading
-    for row, column in np.argwhere(words == leading):
+    for place in np.flatnonzero(words == leading):
+        row, column = divmod(int(place), count)
         result[row, column] = rest_is_below(stream, thresholds[row])
     return result
 

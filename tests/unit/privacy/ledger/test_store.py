@@ -201,7 +201,8 @@ def damage_cut(data: bytearray) -> bytearray:
 
 
 def damage_zero(data: bytearray) -> bytearray:
-    data[4096:12288] = bytes(8192)
+    page = int.from_bytes(data[16:18], "big")  # SQLite's size of a page
+    data[page : 2 * page] = bytes(page)
     return data
 
 
