@@ -69,7 +69,8 @@ def seen(result: Result) -> list[str]:
     Args:
         result: result of a run.
     """
-    found = [_apart(result), _skipped(result), _clip(result), _step(result)]
+    found = [_apart(result), _skipped(result), _lost(result), _clip(result), _worse(result)]
+    found.append(_bounds(result) or _step(result))
     return [sentence for sentence in found if sentence]
 
 
@@ -92,15 +93,63 @@ def _skipped(result: Result) -> str:
     whose = ", ".join(f"{many:,} of {name}" for name, many in result.skipped.items())
     return (
         f"evaluations that failed were skipped ({whose}). An agent's "
-        "answer is 0 in such a round, so the others decide." + _silent(result)
+        "answer is 0 in such a round, so the others decide." + _why(result)
     )
 
 
-def _silent(result: Result) -> str:
-    """Which agents never gave a value, and why."""
+def _lost(result: Result) -> str:
+    if not result.lost:
+        return ""
+    return (
+        "the losses of some records are not finite numbers, and count as 0 where they are clipped: "
+        + " ".join(f"{why[0].upper()}{why[1:]}." for why in result.lost.values())
+    )
+
+
+def _why(result: Result) -> str:
+    """Which agents never gave a value, and what the first evaluation of each failed with."""
     return "".join(
-        f" Every evaluation of {who} failed: {why.rstrip('.')}."
-        for who, why in result.silent.items()
+        f" {'Every evaluation' if who in result.silent else 'The first'} of {who} failed: "
+        f"{why.rstrip('.')}."
+        for who, why in {**result.failures, **result.silent}.items()
+    )
+
+
+def _worse(result: Result) -> str:
+    """That an answer of black boxes is worse than the start; the two are all that is known."""
+    first, last = result.ends or (0.0, 0.0)
+    if last - first <= STILL * abs(first):  # two values that are not quite the same
+        return ""
+    told = f"the objective is {last:.4g} at the answer and {first:.4g} at the start"
+    if not np.isfinite([first, last]).all():
+        return f"{told}: a black box has no value there, so nothing says whether it is better."
+    return (
+        f"worse than the start: {told}. Take a smaller step or fewer rounds; against noise a "
+        "larger epsilon, more agents or masks."
+    )
+
+
+def _bounds(result: Result) -> str:
+    """That the answer is on bounds where the objective is lower inside; no projection ends there
+    but after a step that was too long.
+    """
+    objective = result.history.measured.get("objective")
+    if objective is None or result.inwards is None:
+        return ""
+    first, last, best = float(objective[0, 0]), float(objective[-1, 0]), result.inwards
+    lost = last - best
+    if not lost > STILL * abs(first) or first - last >= LOST * (first - best):
+        return ""
+    return (
+        f"the answer is on bounds, where the objective is {last:.4g}, and further inside it is "
+        f"{best:.4g}: "
+        + (
+            "either the step is so large that the iterates jump from bound to bound, or so small "
+            "that they have not left them."
+            if np.ptp(objective[:, 0]) <= STILL * abs(first)
+            else "the step takes the iterates from bound to bound, as it is too large, or too "
+            "large for this noise; take a smaller step."
+        )
     )
 
 

@@ -177,6 +177,31 @@ def failed(objectives: Any, before: Int[np.ndarray, " agents"] | int) -> dict[in
     return {agent: told for agent, told in objectives.host.failures.items() if none[agent]}
 
 
+def failures(objectives: Any) -> dict[int, str]:
+    """What the first skipped point of each agent failed with, by number. Private."""
+    return objectives.host.failures if isinstance(objectives, BlackBox) else {}
+
+
+def lost(
+    objectives: Any, before: Int[np.ndarray, " agents"] | int = 0
+) -> tuple[Int[np.ndarray, " agents"], dict[int, str]]:
+    """How many losses of every agent's records were not finite, and where the first was. Private.
+
+    Args:
+        objectives: objectives of all agents, black boxes or not.
+        before: what the numbers were before.
+    """
+    if not isinstance(objectives, BlackBox):
+        return np.zeros(0, dtype=np.int64), {}
+    host = objectives.host
+    many = host.lost - before
+    return many, {
+        agent: f"{many[agent]:,} of agent {agent}, the first {where}"
+        for agent, where in host.first_lost.items()
+        if many[agent]
+    }
+
+
 def computed(call: Callable[[], Value], objectives: AbstractPrivate) -> Value:
     """The result of compiled code that may ask black boxes; their first error instead, if any.
 

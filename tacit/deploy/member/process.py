@@ -53,7 +53,7 @@ from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.citation import papers_of
 from tacit.privacy.ledger.extract import spent
-from tacit.problem.boxes import failed
+from tacit.problem.boxes import failed, failures, lost
 from tacit.study.costs import OwnCost
 from tacit.study.fitted import fitted, fitted_model
 
@@ -376,11 +376,21 @@ def _cut_off(
 
 
 def _tell_failures(objective: Any) -> None:
-    """Say in the owner's own log that its simulator never gave a value, and why."""
-    for told in failed(objective, 0).values():
+    """Say in the owner's own log where its simulator gave no value, and why."""
+    never = failed(objective, 0)
+    for agent, told in failures(objective).items():
         log.warning(
-            "every evaluation of this site's simulator since this start failed, and its answers "
-            "were 0 before noise: %(told)s. Nobody else is told",
+            "%(some)s this site's simulator since this start failed, and its answers were 0 before "
+            "noise: %(told)s. Nobody else is told",
+            {
+                "some": "every evaluation of" if agent in never else "some evaluations of",
+                "told": told,
+            },
+        )
+    for told in lost(objective)[1].values():
+        log.warning(
+            "losses of this site's records are not finite numbers and counted as 0: %(told)s. "
+            "Nobody else is told",
             {"told": told},
         )
 

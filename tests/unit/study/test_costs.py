@@ -19,6 +19,7 @@ from tacit.study import assemble, execute, parse_study, setting
 from tacit.study.costs import declared_costs, own_cost, owner_text, read_owner
 from tacit.sweep import Grid, plan
 from tacit.sweep.chunk import chunk
+from tacit.sweep.table import Runs, chosen
 
 PROGRAM = f"""\
 north = {{ command = ["{sys.executable}", "bowl.py", "{{level}}"], env = {{ DEPTH = "2" }} }}
@@ -95,6 +96,15 @@ def test_evaluations_are_made_as_the_study_says(folder: Path) -> None:
     how = alike(folder, f'{keys}cache = "kept.sqlite"').objectives.host.evaluation
     assert (how.workers, how.timeout, how.on_failure, how.stochastic) == (2, 50, "retry", True)
     assert how.cache == folder / "kept.sqlite"
+
+
+def test_a_sweep_measures_the_objective_at_the_answer(folder: Path) -> None:
+    text = STUDY.replace(f"timeout = 60\n[problem.simulator.sites]\n{PROGRAM}", ALIKE)
+    [cell] = plan(parse_study(text, folder=folder), Grid(seeds=1)).cells
+    found = chunk(dict(cell.study), 1, 0, 1, code=cell.code, folder=str(folder))
+    assert "objective" in cell.measures
+    assert 0.0 < found["measured"]["objective"][0] < 2.0  # 1 + 1 at the start
+    assert chosen([Runs.of(cell, [found], 1)]) == "objective"
 
 
 def test_stored_answers_belong_to_the_code_of_each_site(folder: Path) -> None:
