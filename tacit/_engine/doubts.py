@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,8 @@ from tacit._engine.shortened import TOLD
 from tacit.kinds import Relation, Unit
 
 if TYPE_CHECKING:
-    from tacit._engine.result import Result
+    from tacit._engine.result import ReleaseRow, Result
+    from tacit.privacy.guarantees import Guarantees
 
 LOST = 0.5
 """Largest share of the objective's best decrease that may be lost again by the end."""
@@ -53,7 +55,7 @@ def public(result: Result) -> list[str]:
     Args:
         result: result of a run.
     """
-    noise = _noise_of_mean(result)
+    noise = noise_of_mean(result.guarantee, result.releases, result.solutions.shape[1])
     if noise < 1.0:
         return []
     return [
@@ -214,18 +216,22 @@ def _solved(result: Result) -> bool:
     return first <= STILL * size or last <= 0.9 * first
 
 
-def _noise_of_mean(result: Result) -> float:
+def noise_of_mean(guarantee: Guarantees, releases: Sequence[ReleaseRow], agents: int) -> float:
     """Noise of the mean over agents and rounds, in units of the clip, for whole costs.
 
     The smallest of all releases; 0 for records, whose clip is divided by their number.
+
+    Args:
+        guarantee: guarantee of the run.
+        releases: its table of releases.
+        agents: number of agents.
     """
-    if result.guarantee.worst.unit is not Unit.AGENT:
+    if guarantee.worst.unit is not Unit.AGENT:
         return 0.0
-    clips = 2.0 if result.guarantee.worst.relation is Relation.REPLACE_ONE else 1.0
-    agents = result.solutions.shape[1]
+    clips = 2.0 if guarantee.worst.relation is Relation.REPLACE_ONE else 1.0
     noised = [
         row.noise_multiplier * clips / float(np.sqrt(agents * row.times))
-        for row in result.releases
+        for row in releases
         if row.noise_multiplier
     ]
     return min(noised, default=0.0)
