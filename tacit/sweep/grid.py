@@ -110,6 +110,8 @@ class Grid:
         for case in self.cases:
             if "method" in case:
                 method(case["method"])
+            for key in case.keys() - {NAME, "method"}:
+                _check_key(key)
 
     def cells(self, study: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Every cell: its particular settings, and its study as a separate document.

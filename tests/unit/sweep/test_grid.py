@@ -128,6 +128,7 @@ def test_losses_have_arguments_of_their_own_too() -> None:
             {"settings": {"privcy.epsilon": (1.0,)}},
             "no section 'privcy'; did you mean 'privacy'?",
         ),
+        ({"cases": ({"run.roundz": 5},)}, "[run] has no key 'roundz'; did you mean 'rounds'?"),
         ({"settings": {"dpsg.stpe": (1.0,)}}, "dpsg has no key 'stpe'; did you mean 'step'?"),
         ({"settings": {"dgpd.step": (1.0,)}}, "no section 'dgpd'; did you mean 'dgd'?"),
     ],
