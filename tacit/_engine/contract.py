@@ -322,6 +322,7 @@ class Contract:
             sensitivity: float | None = 0.0
             noise_scale: float | None = float(np.max(scales[..., own]))
             noise_range: tuple[float, float] | None = None
+            sensitivity_range: tuple[float, float] | None = None
             times = 0
             if phase.release is not None and phase.query is not None:
                 released, mechanism = phase.release.name, phase.release.mechanism.name
@@ -330,10 +331,20 @@ class Contract:
                 times = phase.repeat * next(most)
                 if phase.release.mechanism.own_records:
                     sensitivity = noise_scale = None
-                elif scales.ndim > 1:
+                else:
                     run = phase.rounds.of(self.rounds)
-                    first, last = (float(np.max(scales[at, own])) for at in (run[0], run[-1]))
-                    noise_range = (first, last)
+                    ends = [
+                        max(
+                            query.sensitivity(replace(each, round=at), relation)
+                            for each in contexts
+                        )
+                        for at in (run[0], run[-1])
+                    ]
+                    if ends[0] != ends[1]:
+                        sensitivity_range = (ends[0], ends[1])
+                    if scales.ndim > 1:
+                        first, last = (float(np.max(scales[at, own])) for at in (run[0], run[-1]))
+                        noise_range = (first, last)
             rows.append(
                 ReleaseRow(
                     phase=phase.name,
@@ -345,6 +356,7 @@ class Contract:
                     noise_scale=noise_scale,
                     times=times,
                     noise_range=noise_range,
+                    sensitivity_range=sensitivity_range,
                 )
             )
         return tuple(rows)

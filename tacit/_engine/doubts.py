@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,8 @@ from tacit._engine.shortened import TOLD
 from tacit.kinds import Relation, Unit
 
 if TYPE_CHECKING:
-    from tacit._engine.result import Result
+    from tacit._engine.result import ReleaseRow, Result
+    from tacit.privacy.guarantees import Guarantees
 
 LOST = 0.5
 """Largest share of the objective's best decrease that may be lost again by the end."""
@@ -53,7 +55,7 @@ def public(result: Result) -> list[str]:
     Args:
         result: result of a run.
     """
-    noise = _noise_of_mean(result)
+    noise = noise_of_mean(result.guarantee, result.releases, result.solutions.shape[1])
     if noise < 1.0:
         return []
     return [
@@ -69,7 +71,8 @@ def seen(result: Result) -> list[str]:
     Args:
         result: result of a run.
     """
-    found = [_apart(result), _skipped(result), _clip(result), _step(result)]
+    found = [_apart(result), _skipped(result), _lost(result), _clip(result), _worse(result)]
+    found.append(_bounds(result) or _step(result))
     return [sentence for sentence in found if sentence]
 
 
@@ -92,15 +95,63 @@ def _skipped(result: Result) -> str:
     whose = ", ".join(f"{many:,} of {name}" for name, many in result.skipped.items())
     return (
         f"evaluations that failed were skipped ({whose}). An agent's "
-        "answer is 0 in such a round, so the others decide." + _silent(result)
+        "answer is 0 in such a round, so the others decide." + _why(result)
     )
 
 
-def _silent(result: Result) -> str:
-    """Which agents never gave a value, and why."""
+def _lost(result: Result) -> str:
+    if not result.lost:
+        return ""
+    return (
+        "the losses of some records are not finite numbers, and count as 0 where they are clipped: "
+        + " ".join(f"{why[0].upper()}{why[1:]}." for why in result.lost.values())
+    )
+
+
+def _why(result: Result) -> str:
+    """Which agents never gave a value, and what the first evaluation of each failed with."""
     return "".join(
-        f" Every evaluation of {who} failed: {why.rstrip('.')}."
-        for who, why in result.silent.items()
+        f" {'Every evaluation' if who in result.silent else 'The first'} of {who} failed: "
+        f"{why.rstrip('.')}."
+        for who, why in {**result.failures, **result.silent}.items()
+    )
+
+
+def _worse(result: Result) -> str:
+    """That an answer of black boxes is worse than the start; the two are all that is known."""
+    first, last = result.ends or (0.0, 0.0)
+    if last - first <= STILL * abs(first):  # two values that are not quite the same
+        return ""
+    told = f"the objective is {last:.4g} at the answer and {first:.4g} at the start"
+    if not np.isfinite([first, last]).all():
+        return f"{told}: a black box has no value there, so nothing says whether it is better."
+    return (
+        f"worse than the start: {told}. Take a smaller step or fewer rounds; against noise a "
+        "larger epsilon, more agents or masks."
+    )
+
+
+def _bounds(result: Result) -> str:
+    """That the answer is on bounds where the objective is lower inside; no projection ends there
+    but after a step that was too long.
+    """
+    objective = result.history.measured.get("objective")
+    if objective is None or result.inwards is None:
+        return ""
+    first, last, best = float(objective[0, 0]), float(objective[-1, 0]), result.inwards
+    lost = last - best
+    if not lost > STILL * abs(first) or first - last >= LOST * (first - best):
+        return ""
+    return (
+        f"the answer is on bounds, where the objective is {last:.4g}, and further inside it is "
+        f"{best:.4g}: "
+        + (
+            "either the step is so large that the iterates jump from bound to bound, or so small "
+            "that they have not left them."
+            if np.ptp(objective[:, 0]) <= STILL * abs(first)
+            else "the step takes the iterates from bound to bound, as it is too large, or too "
+            "large for this noise; take a smaller step."
+        )
     )
 
 
@@ -165,18 +216,22 @@ def _solved(result: Result) -> bool:
     return first <= STILL * size or last <= 0.9 * first
 
 
-def _noise_of_mean(result: Result) -> float:
+def noise_of_mean(guarantee: Guarantees, releases: Sequence[ReleaseRow], agents: int) -> float:
     """Noise of the mean over agents and rounds, in units of the clip, for whole costs.
 
     The smallest of all releases; 0 for records, whose clip is divided by their number.
+
+    Args:
+        guarantee: guarantee of the run.
+        releases: its table of releases.
+        agents: number of agents.
     """
-    if result.guarantee.worst.unit is not Unit.AGENT:
+    if guarantee.worst.unit is not Unit.AGENT:
         return 0.0
-    clips = 2.0 if result.guarantee.worst.relation is Relation.REPLACE_ONE else 1.0
-    agents = result.solutions.shape[1]
+    clips = 2.0 if guarantee.worst.relation is Relation.REPLACE_ONE else 1.0
     noised = [
         row.noise_multiplier * clips / float(np.sqrt(agents * row.times))
-        for row in result.releases
+        for row in releases
         if row.noise_multiplier
     ]
     return min(noised, default=0.0)

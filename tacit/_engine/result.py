@@ -16,6 +16,7 @@ from tacit.arguments import remedy
 from tacit.method.answer import Answer, Minimiser, Printed
 from tacit.method.citation import bibtex
 from tacit.method.latex import tabular
+from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.ledger import Charge
 
@@ -40,6 +41,7 @@ class ReleaseRow:
         times: number of times that an owner releases it, the largest over all owners.
         noise_range: noise scales of the first and the last release, each the largest over all
             owners, where the noise changes from round to round; else `None`.
+        sensitivity_range: the same of the sensitivity.
     """
 
     phase: str
@@ -51,6 +53,7 @@ class ReleaseRow:
     noise_scale: float | None
     times: int
     noise_range: tuple[float, float] | None = None
+    sensitivity_range: tuple[float, float] | None = None
 
     @property
     def noise_multiplier(self) -> float | None:
@@ -68,6 +71,16 @@ class ReleaseRow:
             return f"{self.noise_scale:.4g}"
         first, last = self.noise_range
         return f"{first:.4g} first, {last:.4g} last"
+
+    @property
+    def moved(self) -> str:
+        """The sensitivity in words, with first and last where it changes from round to round."""
+        if self.sensitivity is None:
+            return "follows the records"
+        if self.sensitivity_range is None:
+            return rounded_up(self.sensitivity)
+        first, last = map(rounded_up, self.sensitivity_range)
+        return f"{first} first, {last} last"
 
 
 @remedy("give the result of tacit.run(...)")
@@ -96,8 +109,16 @@ class Result:
         answers: answers of all trials, if they are no minimisers (simulation only).
         papers: names of the papers that describe the method; `cite` has them as BibTeX.
         skipped: numbers of points that agents' black boxes skipped, by name (simulation only).
+        failures: what the first of these failed with, and where, by name (simulation only).
+        lost: how many losses of an agent's records a black box gave no finite number for, and where
+            first, by name (simulation only).
         silent: agents of which every evaluation failed and was skipped, and what the first failed
             with (simulation only).
+        ends: objective at the start and at the mean answer of the first trial, if it is a black
+            box, which a run does not evaluate to measure; two evaluations of every agent beside
+            those of the run, NaN where one has no value (simulation only).
+        inwards: lowest objective that was found further inside a box, where that answer is on its
+            bounds (simulation only).
         shortened: what the clip shortens at the answers of the first trial, and of which share of
             the records, if that is counted (simulation only).
     """
@@ -118,7 +139,11 @@ class Result:
     answers: tuple[Answer, ...] = ()
     papers: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+    lost: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
+    ends: tuple[float, float] | None = None
+    inwards: float | None = None
     shortened: tuple[str, float] | None = None
 
     def __repr__(self) -> str:

@@ -20,6 +20,7 @@ from tacit._engine.checkpoint import check as check_checkpoint
 from tacit._engine.checkpoint import stored_seed
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import Contract, contract
+from tacit._engine.ends import ends, inwards
 from tacit._engine.environment import edited, environment
 from tacit._engine.identity import fingerprint, opaque
 from tacit._engine.keys import rekeyed
@@ -41,7 +42,7 @@ from tacit.method.citation import papers_of
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
-from tacit.problem.boxes import failed, skips, valued
+from tacit.problem.boxes import failed, failures, lost, skips, valued
 from tacit.problem.problem import Problem
 from tacit.problem.repeated import checked_meanwhile
 from tacit.problem.task import Task
@@ -240,6 +241,7 @@ def run(
             charge = enter(ledger, dataset, owner, entry, agreed)
             roots = rekeyed(roots, ledger.noise_key(entry))
         before, valued_before = skips(plan.objectives), valued(plan.objectives)
+        lost_before, _ = lost(plan.objectives)
         found = simulate(
             plan,
             roots,
@@ -256,12 +258,15 @@ def run(
         sent = bytes_sent(plan, rounds)[found.rounds]
         after = skips(plan.objectives)
         silent = failed(plan.objectives, valued_before)
+        _, missing = lost(plan.objectives, lost_before)
     if len(silent) == problem.agents:
         raise OracleError(
             "every evaluation of every agent failed and was skipped, so that the answer would be "
             f"made of noise alone. The first: {next(iter(silent.values()))}"
         )
     answers = _answers(found.answers, agreed)
+    found_one = found.diverged[0] < 0 and isinstance(answers[0], Minimiser)
+    mean = found.answers[0].mean(axis=0)
     history = History(
         rounds=found.rounds,
         measured=found.measured,
@@ -289,6 +294,10 @@ def run(
         answers=() if isinstance(answers[0], Minimiser) else answers,
         papers=papers_of(method),
         skipped=_named(problem, before, after),
+        failures=_failures(problem, before, after),
+        lost={problem.names[agent]: told for agent, told in missing.items()},
+        ends=ends(problem, mean) if found_one else None,
+        inwards=inwards(problem, mean) if found_one else None,
         silent={problem.names[agent]: told for agent, told in silent.items()},
         shortened=shortened(problem, agreed.method, found.answers[0]),
     )
@@ -320,6 +329,13 @@ def _named(problem: Task, before: Any, after: Any) -> dict[str, int]:
         return {}
     more = zip(problem.names, (after - before).tolist(), strict=True)
     return {name: many for name, many in more if many}
+
+
+def _failures(problem: Task, before: Any, after: Any) -> dict[str, str]:
+    """What the first skipped evaluation of each of these agents failed with."""
+    told = failures(problem.objectives)
+    named = {problem.names[agent]: why for agent, why in told.items()}
+    return {name: named[name] for name in _named(problem, before, after) if name in named}
 
 
 def _reference(problem: Task, reference: Any) -> tuple[Any, bool]:

@@ -89,6 +89,7 @@ def _owner(promise: Guarantee, row: ReleaseRow) -> dict[str, Any]:
         "noise_multiplier": row.noise_multiplier,
         "noise_scale": row.noise_scale,
         **({"noise_range": row.noise_range} if row.noise_range else {}),
+        **({"sensitivity_range": row.sensitivity_range} if row.sensitivity_range else {}),
         "epsilon": promise.epsilon,
         "delta": promise.delta,
         "status": promise.status.value,
@@ -117,7 +118,8 @@ def _tell(found: Account, noise: MeanNoise | None, replaced: Stated | None) -> N
         "The sensitivity is the most by which the protected unit can change one release; the noise "
         "multiplier is the noise scale divided by it."
         + (
-            " Where the noise changes from round to round, it is that of the largest scale."
+            " Where the noise changes from round to round, it is the largest scale over the first "
+            "sensitivity."
             if any(row.noise_range for _, row in _releases(found))
             else ""
         )
@@ -158,7 +160,7 @@ def _cells(promise: Guarantee, row: ReleaseRow) -> list[str]:
         sizes = ["follows the records", row.mechanism, "-", "follows the records"]
     elif row.noise_scale > 0.0:
         sizes = [
-            rounded_up(row.sensitivity),
+            row.moved,
             row.mechanism,
             f"{row.noise_multiplier:.4g}",
             row.scale,

@@ -32,6 +32,10 @@ def _show(study: Path | None, options: Options, *, json: bool) -> int:
         from tacit.cli.forecasting_widths import show_widths
 
         return show_widths(source, options, json=json)
+    if source is not None and source.costs:
+        from tacit.cli.forecasting_costs import show_cost_noise
+
+        return show_cost_noise(source, options, json=json)
     setting = from_options(options) if source is None else from_study(source, options)
     with progress("simulations", quiet=json) as told:
         advice = advise(

@@ -93,7 +93,8 @@ def advise(
     """Estimate whether a study can succeed, and suggest settings.
 
     Methods are simulated on made-up records of the same shape; none of your records are read. For a
-    regression, a table 1, survival and a Cox regression the width of intervals is computed.
+    regression, a table 1, survival and a Cox regression the width of intervals is computed, for
+    whole costs the noise in the answer.
     """
     from tacit.cli.advising import show_advice
     from tacit.cli.dimensions import Options

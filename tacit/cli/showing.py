@@ -264,8 +264,13 @@ def _print_cost(cost: dict[str, Any]) -> None:
         scale = f"{row['noise_scale']:.3g}"
         if row["first"] is not None:
             scale = f"{row['first']:.3g} in the first round to {row['last']:.3g} in the last"
+        moved = f"{row['sensitivity']:.3g}"
+        if row["sensitivity_range"] is not None:
+            moved = "{:.3g} in the first round and {:.3g} in the last".format(
+                *row["sensitivity_range"]
+            )
         say(
             f"phase {row['phase']} releases {often}; one {cost['unit']} changes the answer by at "
-            f"most {row['sensitivity']:.3g}, and every coordinate gets {row['mechanism']} noise of "
+            f"most {moved}, and every coordinate gets {row['mechanism']} noise of "
             f"{'standard deviation' if 'Gaussian' in row['mechanism'] else 'scale'} {scale}."
         )

@@ -26,6 +26,7 @@ _ITSELF = """\
 @misc{{tacit,
   author = {{{{The tacit maintainers}}}},
   title = {{tacit: differentially private distributed optimisation}},
+  year = {{2026}},
   note = {{version {version}}},
 }}
 """

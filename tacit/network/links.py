@@ -75,14 +75,20 @@ def links_from_edges(
             f"agent {names[edges[loops[0], 0]]!r} has an edge to itself; remove it: every agent "
             "keeps a share of its own value without one"
         )
-    forward = np.unique(edges[:, 1] * agents + edges[:, 0])
-    backward = np.unique(edges[:, 0] * agents + edges[:, 1])
+    forward = _once(edges[:, 1] * agents + edges[:, 0])
+    backward = _once(edges[:, 0] * agents + edges[:, 1])
     if directed:
         keys, directed = forward, not np.array_equal(forward, backward)
     else:
-        keys = np.union1d(forward, backward)
+        keys = _once(np.concatenate([forward, backward]))
     receivers, senders = np.divmod(keys, agents)
     return Links(names, receivers.astype(np.int32), senders.astype(np.int32), directed)
+
+
+def _once(keys: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+    """Keys in order, each once; `np.unique` hashes them, which takes minutes for millions."""
+    keys = np.sort(keys)
+    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
 
 
 def links_from_networkx(graph: networkx.Graph[Any]) -> Links:

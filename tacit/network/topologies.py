@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,6 +27,9 @@ ATTEMPTS = 100
 
 _MOST = 10_000_000
 """Maximum number of agents of a graph."""
+
+_MOST_LINKS = 20_000_000
+"""Maximum number of pairs of agents that a graph joins."""
 
 
 @checked(NetworkError)
@@ -93,9 +97,10 @@ def complete(agents: int, weights: object = None) -> Graph:
         weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
-        NetworkError: too few agents.
+        NetworkError: too few agents, or more than 20 million links (more than 6,325 agents).
     """
     agents = _number_of_agents(agents)
+    _check_links(agents * (agents - 1) // 2, f"complete({agents})")
     return _from_pairs(agents, *np.triu_indices(agents, k=1), weights, "complete")
 
 
@@ -149,13 +154,15 @@ def erdos_renyi(agents: int, probability: float, seed: int, weights: object = No
         weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
-        NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
+        NetworkError: an argument out of range, more than 20 million links to be expected, no
+            connected draw, or NetworkX is not installed.
     """
     nx = networkx_for("erdos_renyi")
     agents = _number_of_agents(agents)
     checks.real("probability", probability, NetworkError)
     if not 0.0 < probability <= 1.0:
         raise NetworkError(f"probability={probability} must be above 0 and at most 1")
+    _check_links(probability * agents * (agents - 1) / 2, f"probability={probability}")
     return _first_connected(
         lambda draw: nx.fast_gnp_random_graph(agents, probability, seed=draw),
         seed,
@@ -177,7 +184,8 @@ def random_regular(agents: int, degree: int, seed: int, weights: object = None) 
         weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
-        NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
+        NetworkError: an argument out of range, more than 20 million links to be expected, no
+            connected draw, or NetworkX is not installed.
     """
     nx = networkx_for("random_regular")
     agents = _number_of_agents(agents)
@@ -187,6 +195,7 @@ def random_regular(agents: int, degree: int, seed: int, weights: object = None) 
             f"degree={degree} is impossible for {agents} agents: it must be below the number of "
             "agents, and one of the two must be even"
         )
+    _check_links(agents * degree // 2, f"degree={degree}")
     return _first_connected(
         lambda draw: nx.random_regular_graph(degree, agents, seed=draw),
         seed,
@@ -208,13 +217,17 @@ def geometric(agents: int, radius: float, seed: int, weights: object = None) -> 
         weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
-        NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
+        NetworkError: an argument out of range, more than 20 million links to be expected, no
+            connected draw, or NetworkX is not installed.
     """
     nx = networkx_for("geometric")
     agents = _number_of_agents(agents)
     checks.real("radius", radius, NetworkError)
     if not radius > 0.0:
         raise NetworkError(f"radius={radius} must be positive")
+    # at least a quarter of a disc lies within the square, and all of it does within the diagonal
+    within = min(1.0, math.pi / 4 * min(radius, 1.0) ** 2)
+    _check_links(within * agents * (agents - 1) / 2, f"radius={radius}")
     return _first_connected(
         lambda draw: nx.random_geometric_graph(agents, radius, seed=draw),
         seed,
@@ -241,7 +254,8 @@ def small_world(
         weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
-        NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
+        NetworkError: an argument out of range, more than 20 million links to be expected, no
+            connected draw, or NetworkX is not installed.
     """
     nx = networkx_for("small_world")
     agents = _number_of_agents(agents, 3)
@@ -252,6 +266,7 @@ def small_world(
         )
     if not 0.0 <= rewiring <= 1.0:
         raise NetworkError(f"rewiring={rewiring} must be from 0 to 1")
+    _check_links(agents * neighbours // 2, f"neighbours={neighbours}")
     return _first_connected(
         lambda draw: nx.watts_strogatz_graph(agents, neighbours, rewiring, seed=draw),
         seed,
@@ -335,6 +350,16 @@ def _number_of_agents(agents: int, least: int = 2) -> int:
     if number > _MOST:
         raise NetworkError(f"agents={number:,} must be at most {_MOST:,}: more fit in no memory")
     return number
+
+
+def _check_links(links: float, cause: str) -> None:
+    """Refuse a graph with more links than memory has room for, before any of them is made."""
+    if links > _MOST_LINKS:
+        about = "about " if isinstance(links, float) else ""
+        raise NetworkError(
+            f"{cause} makes {about}{links:,.0f} links, and a graph may have {_MOST_LINKS:,}: "
+            "more fit in no memory. Take fewer agents or a sparser graph; a coordinator needs none"
+        )
 
 
 def _from_pairs(

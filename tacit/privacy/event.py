@@ -8,16 +8,25 @@ stores.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated, TypeAlias
 
 from tacit.arguments import checked, remedy
 from tacit.errors import PrivacyError, UnsupportedEvent
+from tacit.ranges import Range, Whole
+
+_Multiplier: TypeAlias = Annotated[float, Range(least=0.0, infinite=True, axes=0)]
+_Share: TypeAlias = Annotated[float, Range(least=0.0, most=1.0, axes=0)]
 
 
 @remedy("give an event, such as tacit.privacy.GaussianRelease(noise_multiplier=10.0)")
 @checked(PrivacyError)
 @dataclass(frozen=True)
 class Event:
-    """Base of all events."""
+    """Base of all events.
+
+    Raises:
+        PrivacyError: a number out of the range that the attributes state.
+    """
 
     @property
     def sum(self) -> Masked | None:
@@ -50,10 +59,10 @@ class GaussianRelease(Event):
     """`v + z`, `z ~ N(0, s^2 I)`, where neighbouring data move `v` by at most `D` in l2 norm.
 
     Attributes:
-        noise_multiplier: `s / D`, positive.
+        noise_multiplier: `s / D`, at least 0, which is no protection.
     """
 
-    noise_multiplier: float
+    noise_multiplier: _Multiplier
 
 
 @dataclass(frozen=True)
@@ -64,10 +73,10 @@ class LaplaceRelease(Event):
     `v` by at most `D`: it costs no more (docs/proofs/laplace.md).
 
     Attributes:
-        noise_multiplier: `b / D`, positive; the release is `(D / b)`-DP.
+        noise_multiplier: `b / D`, at least 0, which is no protection; the release is `(D / b)`-DP.
     """
 
-    noise_multiplier: float
+    noise_multiplier: _Multiplier
 
 
 @dataclass(frozen=True)
@@ -77,10 +86,10 @@ class DiscreteGaussianRelease(Event):
     Neighbouring data move `v` by at most `D` grid steps in l2 norm, rounding included.
 
     Attributes:
-        noise_multiplier: `s / D`, positive, `s^2` the parameter of the law in grid steps.
+        noise_multiplier: `s / D`, at least 0, `s^2` the parameter of the law in grid steps.
     """
 
-    noise_multiplier: float
+    noise_multiplier: _Multiplier
 
 
 @dataclass(frozen=True)
@@ -91,10 +100,10 @@ class DiscreteLaplaceRelease(Event):
     is `(D / b)`-DP.
 
     Attributes:
-        noise_multiplier: `b / D`, positive, `P(z = k)` proportional to `exp(-|k| / b)`.
+        noise_multiplier: `b / D`, at least 0, `P(z = k)` proportional to `exp(-|k| / b)`.
     """
 
-    noise_multiplier: float
+    noise_multiplier: _Multiplier
 
 
 @dataclass(frozen=True)
@@ -102,9 +111,13 @@ class PoissonSampled(Event):
     """`event` on a sample that includes each record independently with probability `rate`.
 
     Accounted under add/remove only: the neighbour's sample differs by the record or is the same.
+
+    Attributes:
+        rate: probability, within [0, 1].
+        event: the release on the sample.
     """
 
-    rate: float
+    rate: _Share
     event: Event
 
     @property
@@ -166,8 +179,8 @@ class Masked(Event):
     """
 
     event: Event
-    coalition: int
-    cohort: int
+    coalition: Whole
+    cohort: Whole
 
     @property
     def sum(self) -> Masked:
@@ -184,10 +197,15 @@ class Masked(Event):
 
 @dataclass(frozen=True)
 class Repeated(Event):
-    """`event`, `count` times, each chosen with knowledge of the earlier ones (adaptive)."""
+    """`event`, `count` times, each chosen with knowledge of the earlier ones (adaptive).
+
+    Attributes:
+        event: what is released each time.
+        count: number of times, at least 0; an accountant takes up to 2^48 releases in all.
+    """
 
     event: Event
-    count: int
+    count: Whole
 
     @property
     def sum(self) -> Masked | None:

@@ -26,6 +26,7 @@ import numpy as np
 from jaxtyping import Int64, UInt64
 
 from tacit.errors import PrivacyError
+from tacit.privacy.noise.stream import SharedStream
 
 _PAIR = b"tacit pair key 1\n"
 _LABEL = b"tacit mask label 2\n"
@@ -139,24 +140,20 @@ def mask(
         PrivacyError: a cohort that is out of order, lacks the agent or has no other member, a
             missing key, a wrong length or size, or the package `cryptography` is missing.
     """
-    with _cryptography():
-        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     _check_ascending(cohort)
     if agent not in cohort or len(cohort) < 2:
         raise PrivacyError(f"cohort={list(cohort)} must have agent {agent} and at least one other")
     _check_bytes(label, "label")
     if size < 1:
         raise PrivacyError(f"size={size} must be at least 1, the number of coordinates")
-    zeros, total = bytes(8 * size), np.zeros(size, np.uint64)
+    total = np.zeros(size, np.uint64)
     for other in (member for member in cohort if member != agent):
         if other not in keys:
             raise PrivacyError(f"keys has none for agent {other} of the cohort: make it (pair_key)")
         _check_bytes(keys[other], f"the key for agent {other}")
-        # This key serves one release, so the counter may begin at 0.
-        key = stream_key(keys[other], label)
-        stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update(zeros)
+        words = SharedStream(stream_key(keys[other], label)).words(np.uint64, size)
         change = np.add if agent < other else np.subtract
-        change(total, np.frombuffer(stream, "<u8"), out=total)
+        change(total, words, out=total)
     return total
 
 

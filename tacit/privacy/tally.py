@@ -111,7 +111,7 @@ def split(event: Event) -> tuple[Noise, float]:
 def _count(events: Iterable[Event], times: int, counts: dict[Event, int]) -> None:
     for event in events:
         if isinstance(event, Repeated):
-            if not event.count >= 0 or times * event.count > MOST_RELEASES:
+            if times * event.count > MOST_RELEASES:
                 raise PrivacyError(f"{event!r}: count must be from 0 to 2^48 releases in all")
             _count([event.event], times * event.count, counts)
             continue
@@ -133,14 +133,10 @@ def _simplified(event: Event) -> Event:
             | DiscreteGaussianRelease(z)
             | DiscreteLaplaceRelease(z)
         ):
-            if not z >= 0.0:
-                raise PrivacyError(f"{event!r}: noise_multiplier must be at least 0")
             if z < LEAST_NOISE or math.isinf(z):
                 return NonPrivate() if z < LEAST_NOISE else NoRelease()
             return event if z <= MOST_NOISE else type(event)(MOST_NOISE)
         case PoissonSampled(rate=rate, event=inner):
-            if not 0.0 <= rate <= 1.0:
-                raise PrivacyError(f"{event!r}: rate must be in [0, 1]")
             inner = _simplified(inner)
             if rate == 0.0 or isinstance(inner, NoRelease):
                 return NoRelease()

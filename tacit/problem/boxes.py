@@ -153,18 +153,18 @@ def asked_of(objectives: AbstractPrivate, awake: Bool[ArrayLike, " agents"]) -> 
     return eqx.tree_at(lambda o: o.agent, objectives, awake_ones)
 
 
-def skips(objectives: Any) -> Int[np.ndarray, " agents"] | None:
+def skips(objectives: object) -> Int[np.ndarray, " agents"] | None:
     """How many points of each agent have been skipped so far; `None` without black boxes."""
     return objectives.host.skips if isinstance(objectives, BlackBox) else None
 
 
-def valued(objectives: Any) -> Int[np.ndarray, " agents"]:
+def valued(objectives: object) -> Int[np.ndarray, " agents"]:
     """How many points of each agent have had a value so far; empty without black boxes."""
     none = np.zeros(0, dtype=np.int64)
     return objectives.host.valued if isinstance(objectives, BlackBox) else none
 
 
-def failed(objectives: Any, before: Int[np.ndarray, " agents"] | int) -> dict[int, str]:
+def failed(objectives: object, before: Int[np.ndarray, " agents"] | int) -> dict[int, str]:
     """Agents of which no point had a value and some were skipped, with the first failure. Private.
 
     Args:
@@ -175,6 +175,31 @@ def failed(objectives: Any, before: Int[np.ndarray, " agents"] | int) -> dict[in
         return {}
     none = objectives.host.valued == before
     return {agent: told for agent, told in objectives.host.failures.items() if none[agent]}
+
+
+def failures(objectives: object) -> dict[int, str]:
+    """What the first skipped point of each agent failed with, by number. Private."""
+    return objectives.host.failures if isinstance(objectives, BlackBox) else {}
+
+
+def lost(
+    objectives: object, before: Int[np.ndarray, " agents"] | int = 0
+) -> tuple[Int[np.ndarray, " agents"], dict[int, str]]:
+    """How many losses of every agent's records were not finite, and where the first was. Private.
+
+    Args:
+        objectives: objectives of all agents, black boxes or not.
+        before: what the numbers were before.
+    """
+    if not isinstance(objectives, BlackBox):
+        return np.zeros(0, dtype=np.int64), {}
+    host = objectives.host
+    many = host.lost - before
+    return many, {
+        agent: f"{many[agent]:,} of agent {agent}, the first {where}"
+        for agent, where in host.first_lost.items()
+        if many[agent]
+    }
 
 
 def computed(call: Callable[[], Value], objectives: AbstractPrivate) -> Value:

@@ -84,6 +84,8 @@ class Host:
         self._skipped = np.zeros(len(own), dtype=np.int64)
         self._valued = np.zeros(len(own), dtype=np.int64)
         self._failures = dict[int, str]()
+        self._lost = np.zeros(len(own), dtype=np.int64)
+        self._first_lost = dict[int, str]()
         self._given_up = set[int]()
         self._asked = self._answered = 0
         self._error: BaseException | None = None
@@ -144,6 +146,16 @@ class Host:
     def failures(self) -> dict[int, str]:
         """What the first skipped evaluation of an agent failed with, by number. Private."""
         return dict(self._failures)
+
+    @property
+    def lost(self) -> Int[np.ndarray, " agents"]:
+        """How many losses of every agent's records had no finite value. Private."""
+        return self._lost.copy()
+
+    @property
+    def first_lost(self) -> dict[int, str]:
+        """Where the first of an agent was, by number. Private."""
+        return dict(self._first_lost)
 
     def raise_pending(self) -> None:
         """Raise the first error since the last call, if there was one, and forget it."""
@@ -309,8 +321,16 @@ class Host:
             self._failures.setdefault(job.agent, str(outcome.error))
         if outcome.values is not None:
             self._valued[job.agent] += many
+            self._note_lost(job, outcome.values)
         if how.progress is not None:
             how.progress(self._answered, self._asked)
+
+    def _note_lost(self, job: _Job, values: Float[np.ndarray, "m n"]) -> None:
+        none = np.argwhere(np.isnan(values))
+        if none.size:
+            self._lost[job.agent] += len(none)
+            at = place(job.points[none[0, 0]], self.evaluation.names)
+            self._first_lost.setdefault(job.agent, f"that of its record {none[0, 1]} at {at}")
 
     def _skips(self, outcome: _Outcome) -> bool:
         return isinstance(outcome.error, OracleError) and self.evaluation.on_failure == "skip"

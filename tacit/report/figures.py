@@ -380,12 +380,13 @@ def log_ticks(values: Collection[float]) -> dict[str, list[Any]]:
     for each in found:  # those too near to the one before would be printed over each other
         if not kept or math.log10(each / kept[-1]) >= 0.12 * (high - low):
             kept.append(each)
-    return {"tickvals": kept, "ticktext": [_power(each) for each in kept]}
+    # of a single value that is not round there may be none; Plotly then finds its own
+    return {"tickvals": kept, "ticktext": [_power(each) for each in kept]} if kept else {}
 
 
 def _power(value: float) -> str:
     if 1e-3 <= value < 1e5:
-        return f"{value:.4g}"
+        return f"{value:.5g}"
     digits, _, power = f"{value:.2e}".partition("e")
     front = "" if float(digits) == 1.0 else f"{float(digits):g}\N{MULTIPLICATION SIGN}"
     return f"{front}10<sup>{int(power)}</sup>"

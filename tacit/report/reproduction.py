@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from tacit.report.assets import page, write_page
 from tacit.report.canvas import blank, for_page
 from tacit.report.data import Column, Row
-from tacit.report.figures import BLUE, DASHES, GREEN, GREY, ORANGE, SYMBOLS, finish, finite, plain
+from tacit.report.figures import (
+    BLUE,
+    DASHES,
+    GREEN,
+    GREY,
+    ORANGE,
+    SYMBOLS,
+    finish,
+    finite,
+    log_ticks,
+    plain,
+)
 from tacit.report.tables import number, table
 
 if TYPE_CHECKING:
@@ -336,19 +346,15 @@ def _faint(colour: str) -> str:
 
 
 def _ticks(panel: Panel, axis: str) -> dict[str, Any]:
-    """Powers of ten; also twice and five times if there are few, written out: 20, not 2."""
-    values = [
-        value
-        for curve in panel.curves
-        for value in _drawable(curve.x if axis == "x" else curve.y, log=True)
-        if value is not None
-    ]
-    span = math.log10(max(values) / min(values)) if values else 0.0
-    if not 0.7 <= span < 2.0:
-        return {"dtick": max(1, math.ceil(span / 6))}
-    first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-    marks = [m * 10.0**power for power in range(first, last + 1) for m in (1, 2, 5)]
-    return {"tickvals": marks, "tickformat": "~g"}
+    """Ticks of a logarithmic axis; Plotly's own between powers of ten are bare digits."""
+    return log_ticks(
+        [
+            value
+            for curve in panel.curves
+            for value in _drawable(curve.x if axis == "x" else curve.y, log=True)
+            if value is not None
+        ]
+    )
 
 
 def alternative(panel: Panel) -> str:

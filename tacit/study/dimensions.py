@@ -89,8 +89,9 @@ def setting(source: Source, asked: Asked = Asked()) -> Setting:
     if source.costs:
         with source.section("problem", "simulator"):
             raise ConfigError(
-                "gives whole costs, and advice rests on numbers of records; `tacit account` states "
-                "the noise of a budget, and `tacit run` without [privacy] how many rounds it takes"
+                "gives whole costs, and advice rests on numbers of records; `tacit advise` "
+                "forecasts the noise in their answer, and `tacit run` without [privacy] says how "
+                "good an answer its rounds find"
             )
     network = _network(source, asked)
     classes = _classes(source)

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
+from tacit._engine.ends import value_at
 from tacit._engine.inputs import prepared
 from tacit._engine.keys import trial_key
 from tacit._engine.runner import run
@@ -26,6 +27,7 @@ from tacit._engine.shortened import shortened
 from tacit._engine.simulate import simulate
 from tacit.errors import ConfigError
 from tacit.method.answer import Answer
+from tacit.problem.boxes import BlackBox
 from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
 from tacit.problem.scores import base_scores, scores, share_kept
@@ -124,6 +126,9 @@ def chunk(
                 told = [agreed.method.answer(x, agreed) for x in found.answers.mean(axis=1)]
                 each = [compared(answer, ready.exact) for answer in told]
                 last = {name: [row[name] for row in each] for name in each[0]}
+            costs = isinstance(cell.problem, Problem) and cell.problem
+            if costs and isinstance(costs.objectives, BlackBox) and "objective" not in last:
+                last["objective"] = [value_at(costs, x) for x in found.answers.mean(axis=1)]
             if reference is not None and "objective" in last:
                 last["objective_gap"] = [value - reference.value for value in last["objective"]]
             if held is not None:

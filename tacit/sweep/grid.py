@@ -16,7 +16,7 @@ from tacit.ranges import Count
 from tacit.study._described.catalogue import METHODS, Entry, Protection
 from tacit.study._grammar.explain import descriptions
 from tacit.study.model import Study
-from tacit.study.parts import method
+from tacit.study.parts import METHOD, declared, method
 from tacit.sweep.cases import NAME, check_cases, flat
 from tacit.sweep.sections import SECTIONS, check_sections, section_of
 from tacit.types import Oracle
@@ -59,7 +59,7 @@ class Grid:
 
     Raises:
         ConfigError: no seed, no value, a value given twice, a method that does not exist, or a key
-            that a sweep does not vary.
+            that a sweep does not vary or no study or method has.
 
     Example:
         >>> grid = Grid(seeds=10, methods=("dpsg", "dgd"), settings={"privacy.epsilon": (1.0, 2.0)})
@@ -103,12 +103,15 @@ class Grid:
                     f"or privacy.epsilon, or one of the sections {', '.join(SECTIONS)}"
                 )
             _check_values(key, values)
+            _check_key(key)
         check_sections(settings)
         object.__setattr__(self, "cases", tuple(map(flat, self.cases)))
         check_cases(self.cases, settings, _FIXED)
         for case in self.cases:
             if "method" in case:
                 method(case["method"])
+            for key in case.keys() - {NAME, "method"}:
+                _check_key(key)
 
     def cells(self, study: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Every cell: its particular settings, and its study as a separate document.
@@ -117,7 +120,7 @@ class Grid:
             study: a study file as TOML reads it, with a section [method].
 
         Raises:
-            ConfigError: a key that neither a study nor a method of the sweep has.
+            ConfigError: a key of [method] or of a method that no method of the sweep has.
         """
         own = str(study["method"]["name"])
         each = [
@@ -170,36 +173,55 @@ class Grid:
         return found
 
     def _check_keys(self, methods: Sequence[Entry]) -> None:
-        """Every key must be one that a study or some method of the sweep has."""
+        """Every key of a method must be one that some method of the sweep has."""
         for key in self.settings:
-            if key in SECTIONS:
-                continue
-            section, _, rest = key.partition(".")
-            head = rest.split(".")[0]
+            section = key.partition(".")[0]
             asked = [entry for entry in methods if section in ("method", entry.name)]
             if asked:
-                known = {argument.name for entry in asked for argument in entry.parameters}
-                whose = ", ".join(entry.name for entry in asked)
-            elif section in METHODS:
+                _check_argument(key, asked)
+            elif section not in Study.model_fields:
                 raise ConfigError(
                     f"{key} is for the method {section}, which is not in this sweep; add it to "
                     "the methods, or leave the key out"
                 )
-            elif section in Study.model_fields:
-                known, whose = set(descriptions(Study)[section]), f"[{section}]"
-            else:
-                sections = {*Study.model_fields, *(entry.name for entry in methods)}
-                raise ConfigError(
-                    f"{key}: a study has no section {section!r}{_close(section, sections)}"
-                )
-            if asked and head in Study.model_fields and head not in known:
-                raise ConfigError(
-                    f"{key}: a method has no section [{head}] of its own; give it in a case: "
-                    f"[[cases]] with method = {section!r} and {rest} = ..."
-                )
-            if head not in known:
-                have = "have" if len(asked) > 1 else "has"
-                raise ConfigError(f"{key}: {whose} {have} no key {head!r}{_close(head, known)}")
+
+
+def _check_key(key: str) -> None:
+    """Refuse a key that no study has; what [method] may have, the study's own method says."""
+    section, _, rest = key.partition(".")
+    if key in SECTIONS or section == "method":
+        return
+    if section in Study.model_fields:
+        _check_known(key, rest, f"[{section}] has", descriptions(Study)[section])
+        return
+    names = {*METHODS, *declared(METHOD)}
+    if section not in names:
+        close = checks.hint(
+            section, [*Study.model_fields, *names], f"there are {', '.join(Study.model_fields)}"
+        )
+        raise ConfigError(f"{key}: a study has no section {section!r}; {close}")
+    _check_argument(key, [method(section)])
+
+
+def _check_argument(key: str, asked: Sequence[Entry]) -> None:
+    """Refuse a key that none of the methods has which it is for."""
+    section, _, rest = key.partition(".")
+    known = {argument.name for entry in asked for argument in entry.parameters}
+    head = rest.split(".")[0]
+    if head in Study.model_fields and head not in known:
+        raise ConfigError(
+            f"{key}: a method has no section [{head}] of its own; give it in a case: "
+            f"[[cases]] with method = {section!r} and {rest} = ..."
+        )
+    have = "have" if len(asked) > 1 else "has"
+    _check_known(key, rest, f"{', '.join(entry.name for entry in asked)} {have}", known)
+
+
+def _check_known(key: str, rest: str, whose: str, known: Iterable[str]) -> None:
+    head, names = rest.split(".")[0], sorted(known)
+    if head not in names:
+        close = checks.hint(head, names, f"there are {', '.join(names)}")
+        raise ConfigError(f"{key}: {whose} no key {head!r}; {close}")
 
 
 def _of_case(case: Mapping[str, Any]) -> tuple[str, ...]:
@@ -214,11 +236,6 @@ def _check_values(key: str, values: Sequence[Any]) -> None:
     twice = [value for number, value in enumerate(values) if seen.index(seen[number]) < number]
     if twice:
         raise ConfigError(f"{key} has {twice[0]!r} twice; give every value once")
-
-
-def _close(name: str, known: Iterable[str]) -> str:
-    names = sorted(known)
-    return "; " + checks.hint(name, names, f"there are {', '.join(names)}")
 
 
 def _with_method(study: Mapping[str, Any], entry: Entry) -> dict[str, Any]:

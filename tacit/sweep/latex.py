@@ -10,7 +10,6 @@ from tacit.escape import latex
 from tacit.privacy.digits import rounded_up
 from tacit.report.tables import heading
 from tacit.sweep import words
-from tacit.sweep.page import line_name
 from tacit.sweep.sections import shown
 from tacit.sweep.table import Runs, in_words, settings, spent
 
@@ -43,7 +42,7 @@ def cells_table(
         worst = runs.cell.worst
         cells = [
             *(_text(words.value_text(runs.cell.value(key), names)) for key in keys),
-            rf"$\leq {rounded_up(spent(worst))}$" if math.isfinite(spent(worst)) else r"$\infty$",
+            _bound(spent(worst)),
             latex(words.status(worst.status)),
             *(plus_minus(*runs.mean(measure)) for measure in measures),
         ]
@@ -62,6 +61,9 @@ def crossed_table(
 ) -> str:
     """Means with standard errors in a column per value of one key, a row per combination of others.
 
+    A row states the guarantee of its cells, and unless its columns are budgets the largest epsilon
+    among them; cells of different guarantees are in different rows.
+
     Args:
         found: results of the runs of each cell.
         measure: name of what is measured.
@@ -72,26 +74,34 @@ def crossed_table(
     values = list(
         dict.fromkeys(words.value_text(runs.cell.settings[columns], names) for runs in have)
     )
-    rows: dict[str, dict[object, str]] = {}
+    rows: dict[tuple[str, str], dict[object, Runs]] = {}
     for runs in found:
         place = words.value_text(runs.cell.settings[columns], names) if runs in have else None
-        rows.setdefault(line_name(runs, (columns,), names), {})[place] = plus_minus(
-            *runs.mean(measure)
-        )
+        row = words.label(runs, (columns,), names=names), words.status(runs.cell.worst.status)
+        rows.setdefault(row, {})[place] = runs
     key = words.headings(settings(found))[columns]
-    across = len(values)
+    tops = ["Guarantee"] if columns == words.BUDGET else ["Epsilon", "Guarantee"]
+    across, before = len(values), 1 + len(tops)
     lines = [
-        _row(["", rf"\multicolumn{{{across}}}{{c}}{{{latex(heading(key))}}}"]),
-        rf"\cmidrule(lr){{2-{across + 1}}}",
-        _row([latex(heading(measure)), *map(_text, values)]),
+        _row([*[""] * before, rf"\multicolumn{{{across}}}{{c}}{{{latex(heading(key))}}}"]),
+        rf"\cmidrule(lr){{{before + 1}-{before + across}}}",
+        _row([latex(heading(measure)), *tops, *map(_text, values)]),
         r"\midrule",
     ]
-    for name, cells in rows.items():
-        if None in cells:
-            lines.append(_row([latex(name), rf"\multicolumn{{{across}}}{{c}}{{{cells[None]}}}"]))
+    for (name, status), cells in rows.items():
+        means = {place: plus_minus(*runs.mean(measure)) for place, runs in cells.items()}
+        bound = _bound(max(spent(runs.cell.worst) for runs in cells.values()))
+        row = [latex(name), *([bound] if "Epsilon" in tops else []), latex(status)]
+        if None in means:
+            lines.append(_row([*row, rf"\multicolumn{{{across}}}{{c}}{{{means[None]}}}"]))
         else:
-            lines.append(_row([latex(name), *(cells.get(value, "--") for value in values)]))
-    return _whole(found, "l" + "r" * across, lines, [measure])
+            lines.append(_row([*row, *(means.get(value, "--") for value in values)]))
+    form = "l" + ("rl" if "Epsilon" in tops else "l") + "r" * across
+    return _whole(found, form, lines, [measure])
+
+
+def _bound(epsilon: float) -> str:
+    return rf"$\leq {rounded_up(epsilon)}$" if math.isfinite(epsilon) else r"$\infty$"
 
 
 def plus_minus(mean: float, error: float) -> str:

@@ -116,7 +116,7 @@ class Sweep:
         Args:
             measured: names of the measures; the main one if none is given.
             columns: key whose values become columns, such as "privacy.epsilon", for one measure; if
-                `None`, there is a row per cell, with the guarantee of a run.
+                `None`, there is a row per cell. Both state epsilon and guarantee of a run.
             names: what to call methods and other values, as for `plot`.
 
         Raises:

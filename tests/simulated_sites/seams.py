@@ -29,7 +29,6 @@ from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.identity.keys import Card
 from tacit.deploy.member import checking, divergence, paying, process, session
 from tacit.deploy.messages import transport
-from tacit.deploy.operate import watch
 from tacit.deploy.operate.watch import Watch
 from tacit.privacy.noise import stream
 from tests.simulated_sites import cast, files, threads
@@ -174,9 +173,8 @@ def replaced() -> Generator[None, None, None]:
         put(checking, "own_records", _records(checking.own_records))
         put(checking, "check_trusted", lambda manifest, folder, name: ())
         laid_out = ("declared", "check_secure", "releases", "forms")
-        for name in (*laid_out, "neighbours", "sum_graph", "seats"):
+        for name in (*laid_out, "neighbours", "sum_graph"):
             put(process, name, _kept(getattr(process, name)))
-        put(watch, "seats", _kept(watch.seats))
         put(paying, "charges", _kept(paying.charges))
         for module in (checking, session):
             put(module, "versions", lambda: versions)

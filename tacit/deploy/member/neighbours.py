@@ -36,9 +36,13 @@ def linked(manifest: Manifest, number: int) -> list[int]:
     return neighbours(manifest, number) if graph is None else graph.linked(number)
 
 
-def seats(manifest: Manifest) -> tuple[Member, ...]:
-    """Who has which number in a run: agents, and a coordinator or the site that adds up."""
-    graph = sum_graph(manifest)
+def seats(manifest: Manifest, graph: SumGraph | None) -> tuple[Member, ...]:
+    """Who has which number in a run: agents, and a coordinator or the site that adds up.
+
+    Args:
+        manifest: manifest of the run.
+        graph: its `sum_graph`.
+    """
     return manifest.members if graph is None else (*manifest.agents, manifest.agents[graph.root])
 
 

@@ -53,7 +53,7 @@ from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.citation import papers_of
 from tacit.privacy.ledger.extract import spent
-from tacit.problem.boxes import failed
+from tacit.problem.boxes import failed, failures, lost
 from tacit.study.costs import OwnCost
 from tacit.study.fitted import fitted, fitted_model
 
@@ -85,15 +85,15 @@ def run(
     manifest, keys, number, _ = found
     graph = sum_graph(manifest)
     if graph is None or only_check:
-        return _part(options, found, by, stopping, between, only_check=only_check)
+        return _part(options, found, graph, by, stopping, between, only_check=only_check)
     relay = Relay(by, graph.place(manifest, number))
     here = number == graph.root
     if here:
         check_adding(keys, manifest.run, options.state / ADDING, len(manifest.agents))
     return together(
         relay,
-        partial(_part, options, found, relay),
-        partial(_add_up, options, relay) if here else None,
+        partial(_part, options, found, graph, relay),
+        partial(_add_up, options, graph, relay) if here else None,
         stopping,
         manifest.patience,
         between,
@@ -101,18 +101,23 @@ def run(
 
 
 def _add_up(
-    options: Options, relay: Relay, stopping: Stopping, between: Callable[[], None]
+    options: Options,
+    graph: SumGraph,
+    relay: Relay,
+    stopping: Stopping,
+    between: Callable[[], None],
 ) -> Outcome:
     """Add up for all peers, with the keys of an agent and a state beside its own."""
     there = replace(
         options, state=options.state / ADDING, data=None, ledger=None, metrics=None, adding=True
     )
-    return _part(there, check(there), relay, stopping, between)
+    return _part(there, check(there), graph, relay, stopping, between)
 
 
 def _part(
     options: Options,
     found: tuple[Manifest, Keys, int, Prepared | OwnCost | None],
+    graph: SumGraph | None,
     by: Carrier,
     stopping: Stopping | None,
     between: Callable[[], None],
@@ -171,13 +176,24 @@ def _part(
                 return Outcome(None, names, manifest.run.hex(), 0, None, tested)
             binding.bind(digest_of(keys, prepared))
             return _take_part(
-                options, run_, keys, number, account, shared, binding, stopping, by, between
+                options,
+                run_,
+                graph,
+                keys,
+                number,
+                account,
+                shared,
+                binding,
+                stopping,
+                by,
+                between,
             )
 
 
 def _take_part(
     options: Options,
     run_: Declared,
+    graph: SumGraph | None,
     keys: Keys,
     number: int,
     account: Account | None,
@@ -224,7 +240,7 @@ def _take_part(
         binding,
     )
     progress = Progress(rounds=run_.schedule.rounds, seconds=[], stopping=stopping)
-    members, graph = seats(manifest), sum_graph(manifest)
+    members = seats(manifest, graph)
     cards = {other: members[other].card for other in neighbours(manifest, number)}
     relay = carrier if isinstance(carrier, Relay) else None
     terms = RunSpec(
@@ -280,8 +296,9 @@ def _take_part(
     )
     watch = Watch(
         status,
-        manifest,
+        manifest.run,
         keys.card.name,
+        [each.name for each in members],
         party,
         paid,
         connections=lambda: transport.connections,
@@ -359,11 +376,21 @@ def _cut_off(
 
 
 def _tell_failures(objective: Any) -> None:
-    """Say in the owner's own log that its simulator never gave a value, and why."""
-    for told in failed(objective, 0).values():
+    """Say in the owner's own log where its simulator gave no value, and why."""
+    never = failed(objective, 0)
+    for agent, told in failures(objective).items():
         log.warning(
-            "every evaluation of this site's simulator since this start failed, and its answers "
-            "were 0 before noise: %(told)s. Nobody else is told",
+            "%(some)s this site's simulator since this start failed, and its answers were 0 before "
+            "noise: %(told)s. Nobody else is told",
+            {
+                "some": "every evaluation of" if agent in never else "some evaluations of",
+                "told": told,
+            },
+        )
+    for told in lost(objective)[1].values():
+        log.warning(
+            "losses of this site's records are not finite numbers and counted as 0: %(told)s. "
+            "Nobody else is told",
             {"told": told},
         )
 

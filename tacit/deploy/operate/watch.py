@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ import numpy as np
 
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.files import write_json
-from tacit.deploy.member.neighbours import seats
 from tacit.deploy.member.session import Session
 from tacit.errors import ConfigError
 
@@ -29,8 +28,9 @@ class Watch:
 
     Args:
         path: path of the file.
-        manifest: manifest of the run.
+        run: id of the run.
         name: name of the member.
+        names: name of every member, by its number in the run.
         party: the member's part in the run.
         paid: location and account of the ledger; empty for a member that releases nothing.
         connections: function that gives the numbers of admitted and refused connections; empty for
@@ -42,16 +42,17 @@ class Watch:
     def __init__(
         self,
         path: Path,
-        manifest: Manifest,
+        run: bytes,
         name: str,
+        names: Sequence[str],
         party: Session,
         paid: dict[str, str],
         connections: Callable[[], dict[str, int]] = dict,
         linked: Callable[[], dict[int, float | None]] | None = None,
     ) -> None:
-        self._path, self._manifest, self._name = path, manifest, name
+        self._path, self._run, self._name = path, run, name
         self._party, self._paid, self._connections = party, paid, connections
-        self._names, self._linked = [each.name for each in seats(manifest)], linked
+        self._names, self._linked = names, linked
         self.state = "running"
         """Running, stopped or finished."""
         self._over = threading.Event()
@@ -77,7 +78,7 @@ class Watch:
             heard = self._linked()
         return {
             "format": "tacit-status-1",
-            "run": self._manifest.run.hex(),
+            "run": self._run.hex(),
             "name": self._name,
             "time": time.time(),
             "state": self.state,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tacit.errors import LedgerDamaged, UnsupportedEvent
+from tacit.errors import LedgerDamaged, PrivacyError, UnsupportedEvent
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
     DiscreteLaplaceRelease,
@@ -147,7 +147,10 @@ def _decoded(text: str) -> Event:
         raise LedgerDamaged(f"{text} is not an event") from error
     if document:
         raise LedgerDamaged(f"event {text} has unknown fields {sorted(document)}")
-    return kind(**values)
+    try:
+        return kind(**values)
+    except PrivacyError as error:
+        raise LedgerDamaged(f"{text} is not an event: {error}") from error
 
 
 def _restored(value: Any, form: type) -> Any:

@@ -33,7 +33,8 @@ def cost_example(entry: Entry, records: int = 2000, rounds: int = 100) -> dict[s
         >>> cost_example(METHODS["functional-perturbation"])["releases"]
         ... # doctest: +NORMALIZE_WHITESPACE
         [{'phase': 'perturb', 'times': 1, 'mechanism': 'Laplace', 'sensitivity': 0.001,
-          'noise_multiplier': 1.0, 'noise_scale': 0.001, 'first': None, 'last': None}]
+          'sensitivity_range': None, 'noise_multiplier': 1.0, 'noise_scale': 0.001,
+          'first': None, 'last': None}]
     """
     method = entry.default()
     if entry.protection is Protection.NONE or entry.build.oracle is Oracle.ROWS:
@@ -72,6 +73,7 @@ def _release(row: ReleaseRow) -> dict[str, Any]:
         "times": row.times,
         "mechanism": row.mechanism,
         "sensitivity": row.sensitivity,
+        "sensitivity_range": row.sensitivity_range,
         "noise_multiplier": row.noise_multiplier,
         "noise_scale": row.noise_scale,
         "first": first,

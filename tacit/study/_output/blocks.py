@@ -120,7 +120,7 @@ def phase_rows(
                 "release": row.released or "nothing private",
                 "receiver": to_whom.get(row.receiver, "nobody"),
                 "mechanism": row.mechanism or None,
-                "sensitivity": _size(row.sensitivity) if private else None,
+                "sensitivity": _size(row) if private else None,
                 "noise_scale": _scale(row) if private else None,
                 "charged": row.times if private else None,
                 **(masks if phase.hides.summed else {}),
@@ -129,8 +129,8 @@ def phase_rows(
     return rows
 
 
-def _size(value: float | None) -> float | str:
-    return "follows the records" if value is None else value
+def _size(row: ReleaseRow) -> float | str:
+    return row.moved if row.sensitivity_range or row.sensitivity is None else row.sensitivity
 
 
 def _scale(row: ReleaseRow) -> float | str:

@@ -175,7 +175,7 @@ def jsonable(value: object) -> Any:
 
 def _simulated(outcome: Outcome) -> dict[str, Any]:
     last = {name: values[-1] for name, values in outcome.result.history.measured.items()}
-    own = outcome.result.history.metrics
+    own, ends = outcome.result.history.metrics, outcome.result.ends
     found: dict[str, Any] = {
         "note": _NOTE,
         "records": _counts(outcome),
@@ -184,7 +184,8 @@ def _simulated(outcome: Outcome) -> dict[str, Any]:
         "held_out_records": (
             0 if outcome.assembled.held_out is None else len(outcome.assembled.held_out.targets)
         ),
-        "objective": last.get("objective"),
+        "objective": last.get("objective", None if ends is None else ends[1]),
+        **({} if ends is None else {"objective_at_start": ends[0]}),
         "objective_gap": objective_gap(outcome),
         "distance": last.get("distance"),
         **({"metrics": {name: last[name] for name in own}} if own else {}),

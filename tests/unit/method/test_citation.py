@@ -107,12 +107,13 @@ def test_authors_have_all_their_names() -> None:
 
 def test_tacit_is_cited_as_its_own_file_says() -> None:
     said = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    title, version = (re.findall(rf'^{k}: "?(.*?)"?$', said, re.MULTILINE)[0] for k in KEYS)
+    title, version, dated = (
+        re.findall(rf'^{key}: "?(.*?)"?$', said, re.MULTILINE)[0]
+        for key in ("title", "version", "date-released")
+    )
     assert f"title = {{{title}}}" in bibtex([])
     assert f"version {version}" in bibtex([])
-
-
-KEYS = ("title", "version")
+    assert f"year = {{{dated[:4]}}}" in bibtex([])
 
 
 def test_a_result_can_be_cited_and_printed_in_latex() -> None:

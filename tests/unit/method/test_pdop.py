@@ -58,6 +58,14 @@ def test_the_corrected_schedule_spends_its_budget_and_no_more() -> None:
             assert 1.0 - 1e-5 < found <= 1.0
 
 
+def test_the_table_of_releases_has_the_first_and_the_last_sensitivity() -> None:
+    [row] = tacit.contract(rendezvous(), network.complete(4), private(), rounds=12).table
+    assert row.sensitivity_range == pytest.approx((2.0, 2.0 * 0.8**11))
+    assert row.moved == "2 first, 0.1718 last"
+    [row] = tacit.contract(rendezvous(), network.complete(4), private(), rounds=1).table
+    assert row.sensitivity_range is None and row.moved == "2"
+
+
 @pytest.mark.long
 def test_endless_rounds_need_the_noise_of_the_paper_one_power_of_p_later() -> None:
     # M_t = 2 C2 sqrt(n) c p^(t-1) / (eps (p - q)), with 2 C for 2 C2 sqrt(n)

@@ -99,6 +99,11 @@ def test_disconnected_draws_are_repeated():
         (lambda: small_world(10, 10, 0.1, 0), "neighbours=10"),
         (lambda: small_world(10, 2, 1.5, 0), r"rewiring=1\.5"),
         (lambda: erdos_renyi(5, 0.5, -1), "seed=-1 must be at least 0"),
+        (lambda: complete(10**6), r"complete\(1000000\) makes 499,999,500,000 links"),
+        (lambda: erdos_renyi(10**5, 0.5, 0), "probability=0.5 makes about 2,499,975,000 links"),
+        (lambda: random_regular(10**5, 1000, 0), "degree=1000 makes 50,000,000 links"),
+        (lambda: geometric(10**5, 0.5, 0), "radius=0.5 makes about 981,737,887 links"),
+        (lambda: small_world(10**5, 1000, 0.1, 0), "neighbours=1000 makes 50,000,000 links"),
     ],
 )
 def test_impossible_arguments(build, message):

@@ -10,16 +10,16 @@ from tacit.report.reproduction import Curve, Panel, Reproduction, Shown, Verdict
 SHORT = Panel("Few", "iteration", "error", [Curve("a", [1, 7, 20], [0.1, 0.5, 2.0])], log="xy")
 
 
-def test_a_short_logarithmic_axis_has_its_numbers_written_out() -> None:
+def test_a_logarithmic_axis_has_its_numbers_written_out() -> None:
     layout: Any = draw(SHORT).layout
     # plotly's own marks between powers of ten are bare digits: 2 for 20
-    assert {1.0, 2.0, 5.0, 10.0, 20.0} <= set(layout.xaxis.tickvals)
-    assert layout.yaxis.tickvals[:4] == pytest.approx((0.1, 0.2, 0.5, 1.0))
-    assert layout.xaxis.tickformat == "~g" and layout.xaxis.dtick is None
-    long = Panel("Many", "iteration", "error", [Curve("a", [1, 20_000], [1.0, 1.1])], log="xy")
-    layout = draw(long).layout
-    assert layout.xaxis.tickvals is None and layout.xaxis.dtick == 1
-    assert layout.yaxis.dtick == 1
+    assert layout.xaxis.ticktext == ("1", "2", "5", "10", "20")
+    assert layout.yaxis.ticktext == ("0.1", "0.2", "0.5", "1", "2")
+    narrow = Panel("Many", "iteration", "error", [Curve("a", [1, 20_000], [0.3, 0.4])], log="xy")
+    layout = draw(narrow).layout
+    assert layout.xaxis.ticktext == ("1", "10", "100", "1000", "10000")
+    # no power of ten lies within
+    assert len(layout.yaxis.ticktext) >= 3 and "0.3" in layout.yaxis.ticktext
 
 
 @pytest.mark.parametrize("across", [2, 3])

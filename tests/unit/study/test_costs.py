@@ -14,11 +14,14 @@ from tacit._jobs import name_of
 from tacit.deploy.agreement.admissible import check_study
 from tacit.deploy.agreement.declare import count
 from tacit.errors import ConfigError, OracleError
+from tacit.privacy.gaussian_dp import mu_from_epsilon
 from tacit.problem.boxes import CostBox
 from tacit.study import assemble, execute, parse_study, setting
+from tacit.study.cost_noise import cost_noise
 from tacit.study.costs import declared_costs, own_cost, owner_text, read_owner
 from tacit.sweep import Grid, plan
 from tacit.sweep.chunk import chunk
+from tacit.sweep.table import Runs, chosen
 
 PROGRAM = f"""\
 north = {{ command = ["{sys.executable}", "bowl.py", "{{level}}"], env = {{ DEPTH = "2" }} }}
@@ -95,6 +98,15 @@ def test_evaluations_are_made_as_the_study_says(folder: Path) -> None:
     how = alike(folder, f'{keys}cache = "kept.sqlite"').objectives.host.evaluation
     assert (how.workers, how.timeout, how.on_failure, how.stochastic) == (2, 50, "retry", True)
     assert how.cache == folder / "kept.sqlite"
+
+
+def test_a_sweep_measures_the_objective_at_the_answer(folder: Path) -> None:
+    text = STUDY.replace(f"timeout = 60\n[problem.simulator.sites]\n{PROGRAM}", ALIKE)
+    [cell] = plan(parse_study(text, folder=folder), Grid(seeds=1)).cells
+    found = chunk(dict(cell.study), 1, 0, 1, code=cell.code, folder=str(folder))
+    assert "objective" in cell.measures
+    assert 0.0 < found["measured"]["objective"][0] < 2.0  # 1 + 1 at the start
+    assert chosen([Runs.of(cell, [found], 1)]) == "objective"
 
 
 def test_stored_answers_belong_to_the_code_of_each_site(folder: Path) -> None:
@@ -192,6 +204,20 @@ def test_a_study_is_swept_and_other_code_has_other_answers(folder: Path) -> None
 def test_advice_and_records_belong_to_other_studies(folder: Path) -> None:
     with pytest.raises(ConfigError, match="whole costs, and advice rests on numbers of records"):
         setting(parse_study(STUDY, folder=folder))
+
+
+def test_the_noise_of_costs_is_forecast_without_an_evaluation(folder: Path) -> None:
+    text = STUDY + "[privacy]\nepsilon = 1\ndelta = 1e-3\nclip = 1.0\n"
+    made = assemble(parse_study(text, folder=folder))
+    found = cost_noise(made)
+    costs: Any = made.problem.objectives
+    # Gaussian noise of mu at (1, 1e-3), two clips long, in the mean of two sites
+    mu = 2.0 / found.noise[0] / np.sqrt(2.0)
+    assert mu == pytest.approx(mu_from_epsilon(1.0, 1e-3), rel=1e-3)
+    assert found.enough == pytest.approx(8.0) and found.noise[2] > 1.0 > found.noise[3]
+    assert costs.host.calls.tolist() == [0, 0]
+    with pytest.raises(ConfigError, match=r"without epsilon in \[privacy\] there is no noise"):
+        cost_noise(assemble(parse_study(STUDY, folder=folder)))
 
 
 def test_what_everybody_knows_starts_nothing(folder: Path) -> None:

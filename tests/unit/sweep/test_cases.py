@@ -137,9 +137,8 @@ def test_what_is_no_case_is_refused(
 
 
 def test_a_section_of_one_method_is_a_matter_for_a_case() -> None:
-    grid = Grid(settings={"dpsg.privacy.noise": ("laplace",)})
     with pytest.raises(ConfigError, match=r"give it in a case: \[\[cases\]\] with method = 'dpsg'"):
-        grid.cells({"method": {"name": "dpsg", "step": 0.5}})
+        Grid(settings={"dpsg.privacy.noise": ("laplace",)})
 
 
 def test_a_grid_of_a_grid_s_cases_is_the_same() -> None:

@@ -120,6 +120,17 @@ def test_losses_have_arguments_of_their_own_too() -> None:
         ({"settings": {"run.rounds": (5, 6, 5)}}, "run.rounds has 5 twice"),
         ({"settings": {"run.trials": (5,)}}, "run.trials cannot be varied"),
         ({"settings": {"method.name": ("dgd",)}}, "methods are given apart"),
+        (
+            {"settings": {"privacy.epsilonn": (1.0,)}},
+            "[privacy] has no key 'epsilonn'; did you mean 'epsilon'?",
+        ),
+        (
+            {"settings": {"privcy.epsilon": (1.0,)}},
+            "no section 'privcy'; did you mean 'privacy'?",
+        ),
+        ({"cases": ({"run.roundz": 5},)}, "[run] has no key 'roundz'; did you mean 'rounds'?"),
+        ({"settings": {"dpsg.stpe": (1.0,)}}, "dpsg has no key 'stpe'; did you mean 'step'?"),
+        ({"settings": {"dgpd.step": (1.0,)}}, "no section 'dgpd'; did you mean 'dgd'?"),
     ],
 )
 def test_what_is_no_grid_is_refused(given: dict[str, Any], said: str) -> None:
@@ -132,8 +143,6 @@ def test_what_is_no_grid_is_refused(given: dict[str, Any], said: str) -> None:
     ("settings", "said"),
     [
         ({"method.stpe": (1.0,)}, "method.stpe: dpsg has no key 'stpe'; did you mean 'step'?"),
-        ({"privacy.epsilonn": (1.0,)}, "[privacy] has no key 'epsilonn'; did you mean 'epsilon'?"),
-        ({"privcy.epsilon": (1.0,)}, "no section 'privcy'; did you mean 'privacy'?"),
         ({"dgd.step": (1.0,)}, "for the method dgd, which is not in this sweep"),
         ({"problem.regulariser.strength": (1.0,)}, "the study has regulariser = 'l2'"),
     ],

@@ -237,12 +237,19 @@ def test_latex_has_a_row_for_each_cell_or_a_column_for_each_budget(planned: Plan
         r"\end{tabular}",
     ]
     assert crossed_table(found, "objective", "privacy.epsilon").splitlines()[4:-2] == [
-        r" & \multicolumn{2}{c}{Budget} \\",
-        r"\cmidrule(lr){2-3}",
-        r"Objective & 1 & 2 \\",
+        r" &  & \multicolumn{2}{c}{Budget} \\",
+        r"\cmidrule(lr){3-4}",
+        r"Objective & Guarantee & 1 & 2 \\",
         r"\midrule",
-        r"dpsg & $2.00 \pm 0.58$ & $0.5$ \\",
-        r"dgd & \multicolumn{2}{c}{$0.50 \pm 0.50$} \\",
+        r"dpsg & proved & $2.00 \pm 0.58$ & $0.5$ \\",
+        r"dgd & none & \multicolumn{2}{c}{$0.50 \pm 0.50$} \\",
+    ]
+    assert crossed_table(found, "objective", "method").splitlines()[6:-2] == [
+        r"Objective & Epsilon & Guarantee & dpsg & dgd \\",
+        r"\midrule",
+        r"budget 1.0 & $\leq 1$ & proved & $2.00 \pm 0.58$ & -- \\",
+        r"budget 2.0 & $\leq 2$ & proved & $0.5$ & -- \\",
+        r"dgd & $\infty$ & none & -- & $0.50 \pm 0.50$ \\",
     ]
     only = cells_table(ended(planned, [math.nan] * 3, [1.0] * 3, [1.0] * 3), ["objective"])
     assert "proved & -- & 0 of 3" in only

@@ -42,13 +42,13 @@ def test_peers_that_add_up_are_connected_to_their_neighbours_and_hear_one_of_the
     manifest = summed(made, way)
     assert [linked(manifest, each) for each in range(3)] == [[1], [0, 2], [1]]
     assert [neighbours(manifest, each) for each in range(4)] == [[3], [3], [3], [0, 1, 2]]
-    assert [each.name for each in seats(manifest)] == ["north", "south", "west", "south"]
     graph = sum_graph(manifest)
     assert graph is not None and graph.root == 1
+    assert [each.name for each in seats(manifest, graph)] == ["north", "south", "west", "south"]
     end, root = graph.place(manifest, 0), graph.place(manifest, 1)
     assert (end.towards, end.away, end.neighbours) == ((1,), on, {1: made[1].card})
     assert (root.towards, root.away) == ((), (0, 2))
-    assert sum_graph(a_manifest(made)) is None and len(seats(a_manifest(made))) == 3
+    assert sum_graph(a_manifest(made)) is None and len(seats(a_manifest(made), None)) == 3
 
 
 def test_where_the_graph_may_be_cut_is_said_by_link(made: list[keys.Keys]) -> None:

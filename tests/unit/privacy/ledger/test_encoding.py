@@ -104,6 +104,7 @@ def test_an_event_without_a_stored_form() -> None:
         {"kind": "NoRelease"},
         {"kind": "GaussianRelease", "version": 1},
         {"kind": "GaussianRelease", "version": 1, "noise_multiplier": "much"},
+        {"kind": "GaussianRelease", "version": 1, "noise_multiplier": -1.0},
         {"kind": "NoRelease", "version": 1, "more": 1},
         {"kind": "Repeated", "version": 1, "count": 1, "event": "GaussianRelease"},
     ],

@@ -1,0 +1,58 @@
+"""`tacit advise` of a study of whole costs: how much of the answer will be noise."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+
+from tacit.cli.console import emit, say, table
+from tacit.cli.dimensions import Options
+from tacit.errors import ConfigError
+from tacit.privacy.digits import short
+from tacit.study.cost_noise import CHANCE, CostNoise, cost_noise
+from tacit.study.read import Source
+from tacit.study.run import assemble
+
+
+def show_cost_noise(source: Source, options: Options, *, json: bool) -> int:
+    """Forecast the noise in a study of whole costs; see `tacit advise --help`."""
+    for each in fields(options):
+        if getattr(options, each.name) is not None:
+            name = each.name.replace("_", "-")
+            raise ConfigError(
+                f"--{name} is for made-up records, and sites of {source.name} have "
+                "whole costs; leave it out"
+            )
+    found = cost_noise(assemble(source))
+    if json:
+        emit({**asdict(found), "enough": found.enough})
+    else:
+        _tell(found, source)
+    return 0
+
+
+def _tell(found: CostNoise, source: Source) -> None:
+    chance = found.noise[0] >= CHANCE
+    say("From the study alone: no cost was evaluated.")
+    say(
+        f"In each coordinate of the mean of all answers there is noise of {found.noise[0]:.2g} "
+        "times the clip, and no answer is longer than the clip. "
+        + ("Hopeless: what is found will be chance." if chance else "Open: the costs decide.")
+    )
+    table(
+        ["Epsilon", "Noise over clip"],
+        [
+            [f"{epsilon:.3g}", f"{noise:.2g}"]
+            for epsilon, noise in zip(found.epsilon, found.noise, strict=True)
+        ],
+    )
+    say(
+        f"At delta {short(found.delta)}, whatever the number of rounds. More sites, or masks "
+        "through a coordinator, make it less as well; protecting records instead, far less."
+    )
+    budgets = ",".join(f"{each:g}" for each in found.epsilon[:3])
+    say(
+        "What this noise does to an answer depends on the costs, so nothing more is forecast. "
+        "Put made-up costs of the same kind in [problem.simulator] and compare objectives: "
+        f"tacit sweep {source.name} -n 5 -e {budgets}. Without [privacy], `tacit run` says how "
+        "good an answer its rounds find."
+    )
