@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacit.cli.console import WRONG, emit, guarded, say
+from tacit.cli.swapped import check_places
 from tacit.deploy.agreement.declare import count
 from tacit.deploy.identity.parts import admit_pinned
 from tacit.study._grammar import toml
@@ -15,6 +16,7 @@ def check(study: Path, data: Path, *, json: bool) -> int:
     """See `tacit check --help`."""
 
     def command() -> int:
+        check_places(study, "tacit check", data)
         found = count(_source(study, data), data)
         code = WRONG if found.unfit else 0
         if json:
