@@ -66,9 +66,11 @@ def advise(
     prevalence: Annotated[
         float | None,
         typer.Option(
+            "--prevalence",
+            "--events",
             callback=share,
             show_default=False,
-            help="Share of yes among the answers, or of records with an event.  "
+            help="Share of yes among the answers, or of records whose event is seen.  "
             "[default: 0.3 is assumed]",
         ),
     ] = None,
