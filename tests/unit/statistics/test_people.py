@@ -189,7 +189,7 @@ def test_nobody_has_more_records_than_there_are() -> None:
 
 def test_a_refusal_names_what_was_spent() -> None:
     found = asked("cox", epsilon=0.02)
-    spent = r"epsilon = 0\.02 at delta = 1e-06 all the same; another run on these records adds"
+    spent = r"epsilon = 0\.02 at delta = 1e-6 all the same; another run on these records adds"
     with pytest.raises(ConfigError, match=f"there are no hazard ratios: .*{spent}"):
         _ = found.table
     assert "There is no answer" in repr(found) and "epsilon = 0.02 at delta" in repr(found)
