@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tacit.data.guessing import MANY, kind_of
-from tacit.data.oddities import as_map
 from tacit.errors import ConfigError
+from tacit.study.draft_maps import check_maps, map_line
 from tacit.study.reading import AS_USUAL, Reading, key_of
 
 _EPOCH = date(1970, 1, 1)
@@ -57,13 +57,7 @@ def study_text(
         ConfigError: a map of a column that is no site and has no levels.
     """
     features = features_of(frame, target, site, identifiers, names)
-    for name in maps:
-        kind = kind_of(frame[name])
-        if name != site and kind not in ("categorical", "boolean"):
-            raise ConfigError(
-                f"map={name!r} is for levels and sites, and {name!r} holds "
-                f"{'dates' if kind == 'date' else 'numbers'}; leave it out"
-            )
+    check_maps(maps, frame, site)
     skipped = [name for name in features if public and _useless(frame[name])]
     assumed = [*told, "the kinds of the columns were read off the records: assumed public"]
     assumed += [
@@ -101,7 +95,7 @@ def study_text(
         ),
         *(
             _feature(str(name), frame[name], public, codes.get(str(name), ()))
-            + _map(maps.get(str(name)))
+            + map_line(maps.get(str(name)))
             for name in features
             if name not in skipped
         ),
@@ -110,8 +104,8 @@ def study_text(
             "category, or only one\n"
             for name in skipped
         ),
-        *([] if model else [_target(target, frame[target], public) + _map(maps.get(target))]),
-        _BY_COLUMN.format(site=codec.dumps(site, ensure_ascii=False)) + _map(maps.get(site))
+        *([] if model else [_target(target, frame[target], public) + map_line(maps.get(target))]),
+        _BY_COLUMN.format(site=codec.dumps(site, ensure_ascii=False)) + map_line(maps.get(site))
         if site is not None
         else _EVEN,
         model or _TAIL.format(loss=_loss(frame[target], public)),
@@ -130,11 +124,6 @@ def features_of(
     return list(names) or [
         name for name in frame.columns if name not in (target, site) and name not in identifiers
     ]
-
-
-def _map(recoding: Mapping[str, str] | None) -> str:
-    """The line that rewrites values of a column, if any are."""
-    return f"map = {as_map(recoding)}\n" if recoding else ""
 
 
 def _feature(name: str, column: Any, public: bool, codes: Sequence[str]) -> str:
