@@ -36,6 +36,11 @@ def share(option: typer.CallbackParam, value: float | None) -> float | None:
     return _checked(option, value, value is None or 0.0 < value < 1.0, "above 0 and below 1")
 
 
+def rate(option: typer.CallbackParam, value: float | None) -> float | None:
+    """Likewise where it is no share, which may be all."""
+    return _checked(option, value, value is None or 0.0 < value <= 1.0, "above 0 and at most 1")
+
+
 def small(option: typer.CallbackParam, value: float | None) -> float | None:
     """Likewise where it is no delta; whether one of 0 will do depends on the noise."""
     allowed = "at least 0 and below 1; a common choice is below one over the number of records"

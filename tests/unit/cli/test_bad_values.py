@@ -79,6 +79,8 @@ def test_what_an_option_gave_is_blamed_on_the_option(tmp_path: Path) -> None:
         ("plan noise --epsilon -3", "error: --epsilon -3.0 must be positive"),
         ("plan masks --delta 2", "error: --delta 2.0 must be at least 0 and below 1"),
         ("plan rounds --noise-multiplier 0", "error: --noise-multiplier 0.0 must be positive"),
+        ("plan noise --sampling 2", "error: --sampling 2.0 must be above 0 and at most 1"),
+        ("plan gossip --steps 0", "error: --steps 0 must be at least 1"),
         ("sweep --epsilon 1,-3", "error: --epsilon -3.0 must be positive"),
         ("sweep --seeds 0", "error: --seeds 0 must be at least 1"),
         ("account --rounds -3", "-3 must be at least 1"),
