@@ -13,8 +13,11 @@ from tacit.privacy.digits import short
 
 
 def positive(option: typer.CallbackParam, value: float | None) -> float | None:
-    """Refuse a number while options are read, before a missing one is asked for."""
-    return _checked(option, value, value is None or value > 0.0, "positive")
+    """Refuse a number while options are read, before a missing one is asked for.
+
+    A nan passes: it is refused where the number is used, with all that it must be.
+    """
+    return _checked(option, value, value is None or not value <= 0.0, "positive")
 
 
 def all_positive(option: typer.CallbackParam, value: list[str] | None) -> list[str] | None:
@@ -44,7 +47,7 @@ def rate(option: typer.CallbackParam, value: float | None) -> float | None:
 def small(option: typer.CallbackParam, value: float | None) -> float | None:
     """Likewise where it is no delta; whether one of 0 will do depends on the noise."""
     allowed = "at least 0 and below 1; a common choice is below one over the number of records"
-    return _checked(option, value, value is None or 0.0 <= value < 1.0, allowed)
+    return _checked(option, value, value is None or not (value < 0.0 or value >= 1.0), allowed)
 
 
 def _checked(
