@@ -13,11 +13,12 @@ from jaxtyping import Float
 from tacit._engine.charging import Kinds, Owners, Releases, scales, units_of
 from tacit.errors import BudgetExceeded, PrivacyError
 from tacit.method.phase import AbstractMethod
-from tacit.privacy import accounting, caution
+from tacit.privacy import accounting, caution, facts
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
 from tacit.privacy.digits import short
 from tacit.privacy.event import Event
+from tacit.privacy.facts import Fact
 from tacit.types import PublicContext, Relation, Unit
 
 Method = TypeVar("Method", bound=AbstractMethod)
@@ -96,6 +97,13 @@ def _check_relation(privacy: Privacy, owners: Owners) -> None:
             f"sites_per_person={privacy.sites_per_person} and records_per_person="
             f"{privacy.records_per_person} are about records, and this problem protects a whole "
             f"{unit.value}; leave both at 1"
+        )
+    most = max(public.count for public in owners.contexts)
+    if Fact.RECORDS in facts.public(unit, privacy.relation) and privacy.records_per_person > most:
+        # of private numbers nothing is said: a refusal would tell what they are
+        raise PrivacyError(
+            f"records_per_person={privacy.records_per_person} is more than the {most:,} records "
+            "of the largest site, so that nobody can have as many; lower it"
         )
     # releases of several owners are composed for one person, so all must have the same noise
     if privacy.sites_per_person > len(owners.names):

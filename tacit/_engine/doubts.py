@@ -11,7 +11,10 @@ from tacit._engine.shortened import TOLD
 from tacit.kinds import Relation, Unit
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from tacit._engine.result import ReleaseRow, Result
+    from tacit.privacy.budget import Privacy
     from tacit.privacy.guarantees import Guarantees
 
 LOST = 0.5
@@ -74,6 +77,24 @@ def seen(result: Result) -> list[str]:
     found = [_apart(result), _skipped(result), _lost(result), _clip(result), _worse(result)]
     found.append(_bounds(result) or _step(result))
     return [sentence for sentence in found if sentence]
+
+
+def more_than_all(privacy: Privacy | None, counts: ArrayLike) -> str:
+    """That one person is declared to have more records than any site has; else empty.
+
+    Where numbers of records are public, calibration refuses that. Where they are private, this is
+    seen in private values: for simulations only.
+
+    Args:
+        privacy: budget of the method, if it has one.
+        counts: number of records of every site.
+    """
+    if privacy is None or privacy.records_per_person <= (most := int(np.max(counts))):
+        return ""
+    return (
+        f"records_per_person = {privacy.records_per_person:,} is more than the {most:,} records of "
+        "the largest site, and the noise grows with it: lower it."
+    )
 
 
 def _apart(result: Result) -> str:

@@ -21,6 +21,7 @@ from tacit.privacy.sensitivity import ClippedDifferences
 from tacit.problem.boxes import BlackBox
 from tacit.problem.evaluation import naming_progress
 from tacit.problem.problem import Problem
+from tacit.problem.progress import Shown
 from tacit.problem.task import Records, Task
 from tacit.types import AbstractDifferentiable, AbstractObjective, AbstractPrivate, Oracle, Role
 
@@ -100,7 +101,7 @@ def shower(progress: object) -> Any:
     if progress is None or progress is False:
         return None
     if progress is True:
-        return _print
+        return Shown(lambda done, total: f"{done:,} of {total:,} rounds", ending=True)
     if not callable(progress) or isinstance(progress, type):
         raise ConfigError(
             f"progress is {checks.shown(progress)}; give True, or a function of (rounds done, "
@@ -236,10 +237,6 @@ def prepared(problem: Task, network: AbstractNetwork, method: AbstractMethod) ->
     That may look at the data, so a private method chooses nothing.
     """
     return method.prepare(problem, network) if method.privacy is None else method
-
-
-def _print(done: int, total: int) -> None:
-    print(f"\r{done:,} of {total:,} rounds", end="\n" if done == total else "", file=sys.stderr)
 
 
 def _graphs() -> tuple[type, ...]:

@@ -63,6 +63,15 @@ class Forecast:
         return "uncertain" if self.curvature < UNLIKELY else "unlikely"
 
 
+def check_family(family: str) -> None:
+    """Refuse a family of regressions whose widths are not forecast."""
+    if family not in FAMILIES:
+        raise ConfigError(
+            f"family={family!r}: widths are forecast for {' and '.join(FAMILIES)} regressions; for "
+            "others docs/regression.md has a table of coverage by the number of records"
+        )
+
+
 def forecast(
     family: str,
     parameters: int,
@@ -86,11 +95,7 @@ def forecast(
     Raises:
         ConfigError: another family, or a number out of range.
     """
-    if family not in FAMILIES:
-        raise ConfigError(
-            f"family={family!r}: widths are forecast for {' and '.join(FAMILIES)} regressions; for "
-            "others docs/regression.md has a table of coverage by the number of records"
-        )
+    check_family(family)
     if not 2 <= parameters <= MOST_COLUMNS + 1:
         raise ConfigError(
             f"parameters={parameters} must be from 2 (one column and the intercept) to "

@@ -84,11 +84,13 @@ def attack(
         batch: number of runs per side that `observe` makes at a time, always the same.
         confidence: probability with which a true claim is not refuted at any look.
         settings: further arguments of `lower_bounds`.
-        progress: function called after every batch.
+        progress: function called before the first batch, and after each.
     """
     trials, done = when[-1][0], 0
     piles: tuple[list[Pile], list[Pile]] = ([], [])
     upcoming = iter(when)
+    if progress is not None:  # the first batch is compiled, which may take long
+        progress(0, trials)
     while True:
         target, share = next(upcoming)
         while done < target:

@@ -37,6 +37,11 @@ def audit_study(
         source = read_study(path)
         files.prepare(folder, force=force)
         assembled = assemble(source)
+        if not json:
+            say(
+                f"First the noise of all agents is tested, then up to {trials:,} runs are made on "
+                "either of two data sets. Compiling both may take minutes before runs are counted."
+            )
         with progress("runs on either data set", quiet=json) as told:
             found = audit(assembled, owner, trials=trials, rounds=rounds, seed=seed, progress=told)
         document = files.write(assembled, found, folder)

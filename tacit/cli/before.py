@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import Json, StudyFile
+from tacit.cli.options import Json, StudyFile, at_least_one, positive, share, small
 from tacit.privacy.caution import DELTA
 from tacit.privacy.digits import short
 
@@ -30,12 +30,17 @@ def advise(
         str | None,
         typer.Option(help="Number of records per site, one for all or one each: 120,40,300."),
     ] = None,
-    parameters: Annotated[int | None, typer.Option(help="Number of parameters.")] = None,
+    parameters: Annotated[
+        int | None, typer.Option(callback=at_least_one, help="Number of parameters.")
+    ] = None,
     agents: Annotated[int | None, typer.Option(help="Number of sites.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy budget of the whole run.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(callback=positive, help="Privacy budget of the whole run.")
+    ] = None,
     delta: Annotated[
         float | None,
         typer.Option(
+            callback=small,
             show_default=False,
             help=f"Delta for the whole run.  [default: the study's, else {short(DELTA)}]",
         ),
@@ -55,19 +60,24 @@ def advise(
     ] = None,
     classes: Annotated[int | None, typer.Option(help="Number of classes, for softmax.")] = None,
     row_norm: Annotated[
-        float | None, typer.Option(help="Largest l2 norm of a record's features.")
+        float | None,
+        typer.Option(callback=positive, help="Largest l2 norm of a record's features."),
     ] = None,
     prevalence: Annotated[
         float | None,
         typer.Option(
+            "--prevalence",
+            "--events",
+            callback=share,
             show_default=False,
-            help="Share of yes among the answers, or of records with an event.  "
+            help="Share of yes among the answers, or of records whose event is seen.  "
             "[default: 0.3 is assumed]",
         ),
     ] = None,
     gain: Annotated[
         float | None,
         typer.Option(
+            callback=share,
             show_default=False,
             help="Share of the base rate's loss that a fit without privacy removes (R² for "
             "squared loss).  [default: 0.2 is assumed]",

@@ -5,16 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacit.cli.console import WRONG, emit, guarded, say
+from tacit.cli.hinting import of_codes, of_spellings
+from tacit.cli.swapped import check_places
+from tacit.data.oddities import as_map
 from tacit.deploy.agreement.declare import count
 from tacit.deploy.identity.parts import admit_pinned
 from tacit.study._grammar import toml
 from tacit.study.read import Source, read_study
+from tacit.study.reading import key_of
 
 
 def check(study: Path, data: Path, *, json: bool) -> int:
     """See `tacit check --help`."""
 
     def command() -> int:
+        check_places(study, "tacit check", data)
         found = count(_source(study, data), data)
         code = WRONG if found.unfit else 0
         if json:
@@ -51,6 +56,14 @@ def check(study: Path, data: Path, *, json: bool) -> int:
                 f"NOTE: several records have the same {name}. What the study protects is one "
                 "record; for everything about a person at a site, it needs records_per_person in "
                 "[privacy]."
+            )
+        for name, numbers in found.far.items():
+            coded = "missing_values = [" + ", ".join(f'"{each}"' for each in numbers) + "]"
+            say(f"NOTE: {of_codes(name, numbers)}: {coded} in [data] of the study")
+        for name, alike in found.spellings.items():
+            say(
+                f"NOTE: {of_spellings(name, alike)}: map = {as_map(alike)} in "
+                f"[data.features.{key_of(name)}] of the study, or correct them"
             )
         say(f"{found.unfit}" if found.unfit else "Every record fits the study.")
         say("Share only the number to declare; everything else here is private.")

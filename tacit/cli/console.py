@@ -224,9 +224,14 @@ def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
 
 @contextlib.contextmanager
 def progress(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar with the time left on standard error, if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
+    """A bar with the time left on standard error; in a log, a line now and then."""
+    if quiet:
         yield None
+        return
+    if not sys.stderr.isatty():
+        from tacit.problem.progress import LOGGED, Shown
+
+        yield Shown(lambda done, total: f"{title}: {done:,} of {total:,}", LOGGED, ending=True)
         return
     from rich.console import Console
     from rich.progress import (

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit.cli.console import FAILED, INTERRUPTED, dumped, emit, guarded, say
+from tacit.cli.swapped import check_places
 from tacit.deploy.member.checking import Options
 from tacit.deploy.member.memory import forget_compiling
 from tacit.deploy.member.process import run
@@ -81,6 +82,7 @@ def take_part(
         threading.Thread(target=_until_left, args=(stopping,), daemon=True).start()
 
     def command() -> int:
+        check_places(options.manifest, "--manifest", options.data)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
         try:

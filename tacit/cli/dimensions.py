@@ -104,13 +104,14 @@ def from_options(options: Options) -> Setting:
     Raises:
         ConfigError: an option that is missing or wrong.
     """
-    counts, parameters, agents, epsilon = numbers_of(options)
     simple = [name for name, each in TOPOLOGIES.items() if set(each.required) == {"agents"}]
     graph = one_of("--graph", options.graph or "ring", ("coordinator", *sorted(simple)))
     classes = options.classes
     loss = one_of("--loss", options.loss or "squared", tuple(LOSSES))
     if (loss == "softmax") != (classes is not None):
         raise ConfigError("--classes and --loss softmax need each other: give both or neither")
+    assumed = options.assumed
+    counts, parameters, agents, epsilon = numbers_of(options)
     delta = DELTA if options.delta is None else options.delta
     return Setting(
         records=counts,
@@ -120,7 +121,7 @@ def from_options(options: Options) -> Setting:
         loss=Softmax(classes) if classes is not None else LOSSES[loss](**{}),
         row_norm=options.row_norm,
         intercept=parameters // (classes or 1) > 1,
-        **options.assumed,
+        **assumed,
     )
 
 
@@ -130,6 +131,11 @@ def numbers_of(options: Options) -> tuple[int | list[int], int, int, float]:
     Raises:
         ConfigError: an option that is missing or wrong.
     """
+    counts = options.counts
+    if counts is not None and min(counts if isinstance(counts, list) else [counts]) < 1:
+        raise ConfigError(f"--records {options.records} must be at least 1")
+    if options.agents is not None and options.agents < 2:
+        raise ConfigError(f"--agents {options.agents} must be at least 2")
     for name in ("records", "parameters", "agents", "epsilon"):
         if getattr(options, name) is None:
             raise ConfigError(
@@ -137,7 +143,5 @@ def numbers_of(options: Options) -> tuple[int | list[int], int, int, float]:
                 "--parameters, --agents and --epsilon"
             )
     assert options.parameters is not None and options.agents is not None
-    assert options.counts is not None and options.epsilon is not None
-    if options.agents < 2:
-        raise ConfigError(f"--agents {options.agents} must be at least 2")
-    return options.counts, options.parameters, options.agents, options.epsilon
+    assert counts is not None and options.epsilon is not None
+    return counts, options.parameters, options.agents, options.epsilon

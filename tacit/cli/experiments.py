@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import Force, Json
+from tacit.cli.options import Force, Json, all_positive, at_least_one
 
 SWEEP_EPILOG = """\b
 Examples:
@@ -31,7 +31,11 @@ def audit(
         ),
     ] = None,
     trials: Annotated[
-        int, typer.Option("--trials", help="Number of runs on each of two adjacent data sets.")
+        int,
+        typer.Option(
+            "--trials",
+            help="Number of runs on each of two adjacent data sets.",
+        ),
     ] = 20_000,
     rounds: Annotated[
         int | None,
@@ -137,6 +141,7 @@ def sweep(
         typer.Option(
             "--seeds",
             "-n",
+            callback=at_least_one,
             show_default=False,
             help="Number of runs per cell.  [default: [run] trials]",
         ),
@@ -155,6 +160,7 @@ def sweep(
         typer.Option(
             "--epsilon",
             "-e",
+            callback=all_positive,
             show_default=False,
             help="Privacy budgets per run, separated by commas.  [default: the study's own]",
         ),

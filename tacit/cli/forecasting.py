@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.advise.forecast import forecast
+from tacit.advise.forecast import check_family, forecast
 from tacit.advise.setting import PREVALENCE
 from tacit.cli.console import emit, say, table
 from tacit.cli.dimensions import Options, check_options, numbers_of
@@ -30,6 +30,7 @@ def show_forecast(source: Source | None, options: Options, *, json: bool) -> int
         family, sums, budget = method.family.name, method.sums, method.privacy
         parameters = method.width if options.parameters is None else options.parameters
     else:
+        check_family(str(options.family))
         given, parameters, agents, epsilon = numbers_of(options)
         counts = [given] * agents if isinstance(given, int) else given
         if len(counts) != agents or min(counts) < 1:

@@ -84,11 +84,14 @@ _TABLE = (
 )
 _SURVIVAL = (
     "groups are equally large, {yes:.0%} of the records have an event until the end of the "
-    "follow-up, at a constant hazard, and nobody is censored before."
+    "follow-up, at a constant hazard, and nobody is censored before. Where some are, give the "
+    "share of records whose event is seen (--events)."
 )
 _COX = (
-    "{yes:.0%} of the records have an event until the end of the follow-up, columns are "
-    "independent, numbers uniform between their bounds, levels equally frequent, effects small."
+    "{yes:.0%} of the records have an event until the end of the follow-up, nobody is censored "
+    "before, columns are independent, numbers uniform between their bounds, levels equally "
+    "frequent, effects small. Where some are censored before, give the share of records whose "
+    "event is seen (--events), which decides."
 )
 
 _PRINTED = {

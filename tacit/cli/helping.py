@@ -10,6 +10,8 @@ from typer import BadParameter, Exit, Typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from tacit.errors import TacitError
+
 SECTIONS = {
     "Get started": (
         *("demo", "fit", "table1", "survival", "cox"),
@@ -54,6 +56,10 @@ class Sections(TyperGroup):
         except BadParameter as error:
             _explain_value(error)
             raise
+        except TacitError as error:  # of an option, before its command runs
+            from tacit.cli.console import refused
+
+            raise Exit(refused(str(error), as_json="--json" in rest)) from error
         except ModuleNotFoundError as error:
             package = (error.name or "").partition(".")[0]
             if package not in _EXTRAS:

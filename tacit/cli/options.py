@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,55 @@ import typer
 
 from tacit.privacy.caution import DELTA
 from tacit.privacy.digits import short
+
+
+def positive(option: typer.CallbackParam, value: float | None) -> float | None:
+    """Refuse a number while options are read, before a missing one is asked for.
+
+    A nan passes: it is refused where the number is used, with all that it must be.
+    """
+    return _checked(option, value, value is None or not value <= 0.0, "positive")
+
+
+def all_positive(option: typer.CallbackParam, value: list[str] | None) -> list[str] | None:
+    """Likewise for lists of numbers; what is none is left to who knows what else it may be."""
+    for each in ",".join(value or ()).split(","):
+        with contextlib.suppress(ValueError):
+            positive(option, float(each))
+    return value
+
+
+def at_least_one(option: typer.CallbackParam, value: int | None) -> int | None:
+    """Likewise for a number of things."""
+    _checked(option, value, value is None or value >= 1, "at least 1")
+    return value
+
+
+def share(option: typer.CallbackParam, value: float | None) -> float | None:
+    """Likewise where it is no share."""
+    return _checked(option, value, value is None or 0.0 < value < 1.0, "above 0 and below 1")
+
+
+def rate(option: typer.CallbackParam, value: float | None) -> float | None:
+    """Likewise where it is no share, which may be all."""
+    return _checked(option, value, value is None or 0.0 < value <= 1.0, "above 0 and at most 1")
+
+
+def small(option: typer.CallbackParam, value: float | None) -> float | None:
+    """Likewise where it is no delta; whether one of 0 will do depends on the noise."""
+    allowed = "at least 0 and below 1; a common choice is below one over the number of records"
+    return _checked(option, value, value is None or not (value < 0.0 or value >= 1.0), allowed)
+
+
+def _checked(
+    option: typer.CallbackParam, value: float | None, passed: bool, allowed: str
+) -> float | None:
+    if not passed:
+        from tacit.errors import ConfigError
+
+        raise ConfigError(f"{max(option.opts, key=len)} {value} must be {allowed}")
+    return value
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
@@ -192,24 +242,36 @@ Edges = Annotated[
     ),
 ]
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")]
-Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget of the whole run.")]
+Epsilon = Annotated[
+    float,
+    typer.Option("--epsilon", "-e", callback=positive, help="Privacy budget of the whole run."),
+]
 Delta = Annotated[
     float,
     typer.Option(
         "--delta",
         "-d",
+        callback=small,
         show_default=False,
         help=f"Delta for the whole run.  [default: {short(DELTA)}]",
     ),
 ]
 Multiplier = Annotated[
     float,
-    typer.Option("--noise-multiplier", "-z", help="Noise scale divided by sensitivity."),
+    typer.Option(
+        "--noise-multiplier", "-z", callback=positive, help="Noise scale divided by sensitivity."
+    ),
 ]
 Rounds = Annotated[
-    int, typer.Option("--rounds", "-r", help="Number of rounds, with one release per round.")
+    int,
+    typer.Option(
+        "--rounds",
+        "-r",
+        callback=at_least_one,
+        help="Number of rounds, with one release per round.",
+    ),
 ]
-Agents = Annotated[int, typer.Option("--agents", help="Number of agents.")]
+Agents = Annotated[int, typer.Option("--agents", callback=at_least_one, help="Number of agents.")]
 LargeDelta = Annotated[
     bool,
     typer.Option(

@@ -33,24 +33,29 @@ Package = Annotated[str, typer.Argument(metavar="PACKAGE", help="Name of the ins
 
 @app.command("list")
 def show(json: Json = False) -> None:
-    """List installed parts with the digests of their code.
+    """List installed parts and metrics with the digests of their code.
 
     Imports none of them.
     """
     from tacit.cli.console import emit, guarded, say, table
     from tacit.deploy.identity.parts import AgreedPart, pinned
+    from tacit.study.own_code import installed_metrics
     from tacit.study.parts import foreign
 
     def command() -> int:
         pins = pinned()
-        found = [AgreedPart.of(part) for part in foreign()]
-        trusted = [each.sha256 in pins.get(each.distribution, ()) for each in found]
+        parts = [AgreedPart.of(part) for part in foreign()]
+        metrics = [AgreedPart.of(part) for part in installed_metrics()]
+        found = [*parts, *metrics]
+        trusted = [each.sha256 in pins.get(each.distribution, ()) for each in parts]
+        told = [*("yes" if own else "no" for own in trusted), *["-"] * len(metrics)]
         if json:
             rows = [
                 {**each.model_dump(), "pinned": own}
-                for each, own in zip(found, trusted, strict=True)
+                for each, own in zip(parts, trusted, strict=True)
             ]
-            emit({"format": "tacit-parts-list-1", "parts": rows})
+            named = [each.model_dump() for each in metrics]
+            emit({"format": "tacit-parts-list-1", "parts": rows, "metrics": named})
             return 0
         if not found:
             say("No installed package declares a part. docs/add_a_method.md explains how to.")
@@ -58,12 +63,14 @@ def show(json: Json = False) -> None:
         table(
             ["Part", "Name", "Package", "Version", "Pinned"],
             [
-                [each.family, each.name, each.distribution, each.version, "yes" if own else "no"]
-                for each, own in zip(found, trusted, strict=True)
+                [each.family, each.name, each.distribution, each.version, own]
+                for each, own in zip(found, told, strict=True)
             ],
         )
         for package, digest in dict.fromkeys((each.distribution, each.sha256) for each in found):
             say(f"{package}: sha256 {digest}")
+        if metrics:
+            say("Metrics are for your own runs: no site imports them, so they are not pinned.")
         return 0
 
     raise typer.Exit(guarded(command, as_json=json))

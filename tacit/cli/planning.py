@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import Agents, Delta, Epsilon, Json, LargeDelta, Multiplier, Rounds
+from tacit.cli.options import (
+    Agents,
+    Delta,
+    Epsilon,
+    Json,
+    LargeDelta,
+    Multiplier,
+    Rounds,
+    at_least_one,
+    positive,
+    rate,
+)
 from tacit.privacy.caution import DELTA
 
 _EPILOG = """\b
@@ -38,7 +49,10 @@ Law = Annotated[
     ),
 ]
 Sampling = Annotated[
-    float, typer.Option("--sampling", help="Probability that a record takes part in a round.")
+    float,
+    typer.Option(
+        "--sampling", callback=rate, help="Probability that a record takes part in a round."
+    ),
 ]
 Adjacency = Annotated[
     str,
@@ -51,11 +65,15 @@ Clip = Annotated[
     float | None,
     typer.Option(
         "--clip",
+        callback=positive,
         help="Largest norm of one record's contribution; with --records, the answer also gives the "
         "scale of the noise.",
     ),
 ]
-Records = Annotated[int | None, typer.Option("--records", help="Number of records per site.")]
+Records = Annotated[
+    int | None,
+    typer.Option("--records", callback=at_least_one, help="Number of records per site."),
+]
 Graph = Annotated[str, typer.Option("--graph", help="Network: ring, path, star, complete or tree.")]
 
 
@@ -123,7 +141,9 @@ def epsilon(
 def gossip(
     graph: Graph,
     agents: Agents,
-    steps: Annotated[int, typer.Option("--steps", help="Number of averaging steps.")],
+    steps: Annotated[
+        int, typer.Option("--steps", callback=at_least_one, help="Number of averaging steps.")
+    ],
     noise_multiplier: Multiplier,
     delta: Delta = DELTA,
     observer: Annotated[
@@ -166,7 +186,12 @@ def gossip(
 def masks(
     agents: Agents,
     epsilon: Epsilon,
-    rounds: Annotated[int, typer.Option("--rounds", "-r", help="Number of rounds, one sum each.")],
+    rounds: Annotated[
+        int,
+        typer.Option(
+            "--rounds", "-r", callback=at_least_one, help="Number of rounds, one sum each."
+        ),
+    ],
     delta: Delta = DELTA,
     graph: Annotated[
         str,

@@ -11,6 +11,7 @@ from typing import Any
 from tacit.cli.answers import show
 from tacit.cli.console import FAILED, emit, guarded, progress, say, table
 from tacit.deploy.operate.status import read_status, spent
+from tacit.errors import ConfigError
 from tacit.method.answer import Minimiser
 from tacit.privacy.digits import short
 from tacit.privacy.wording import claim
@@ -174,6 +175,11 @@ def _where(found: dict[str, Any]) -> str:
 
 def _follow(state: Path) -> None:
     before = ""
+    if not state.is_dir():
+        raise ConfigError(
+            f"{state}: no such directory; give the --state directory of a member, which is made "
+            "when it is started"
+        )
     if not (state / "status.json").exists():
         say(f"{state} has no status yet; waiting for the member to start (Ctrl-C to quit).")
     while not (state / "status.json").exists():
@@ -194,8 +200,10 @@ def doctor(manifest: Path, keys: Path, data: Path | None, *, json: bool) -> int:
 
     def command() -> int:
         from tacit.cli.deploying import examined
+        from tacit.cli.swapped import check_places
         from tacit.deploy.member.checking import Options
 
+        check_places(manifest, "--manifest", data)
         return examined(Options(manifest, keys, Path(), data), json=json)
 
     return guarded(command, as_json=json)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tacit import checks
 from tacit.cli.console import emit, guarded, say
+from tacit.cli.hinting import of_codes, of_spellings
 from tacit.cli.writing import check_free, check_study, write_text
+from tacit.cli.written import maps_of
+from tacit.data.oddities import as_map
 from tacit.study.draft_text import OPEN
 from tacit.study.drafting import Draft, draft
 from tacit.study.reading import Reading
@@ -23,6 +28,8 @@ def write_study(
     family: Any,
     bounds_from_data: bool,
     reading: Reading,
+    missing_values: Sequence[str],
+    maps: Sequence[str],
     force: bool,
     json: bool,
 ) -> int:
@@ -40,6 +47,8 @@ def write_study(
             family=family,
             bounds_from_data=bounds_from_data,
             reading=reading,
+            missing_values=missing_values,
+            maps=maps_of(maps),
         )
         write_text("output", output, found.text)
         if json:
@@ -56,6 +65,8 @@ def write_study(
                     "left_out": list(found.left_out),
                     "like_values": list(found.like_values),
                     "codes": {name: list(each) for name, each in found.codes.items()},
+                    "far": {name: list(each) for name, each in found.far.items()},
+                    "spellings": {name: dict(each) for name, each in found.spellings.items()},
                 }
             )
         else:
@@ -95,6 +106,10 @@ def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
             f"NOTE: most values of {name} are numbers, but not {texts}. Declare codes of missing "
             "values by missing_values, and correct others in the table."
         )
+    for name, numbers in found.far.items():
+        say(f"NOTE: {of_codes(name, numbers)}: --missing-values {','.join(numbers)}")
+    for name, alike in found.spellings.items():
+        say(f"NOTE: {of_spellings(name, alike)}: --map {shlex.quote(f'{name}={as_map(alike)}')}")
     for name in found.repeated:
         say(
             f"NOTE: several records have the same {name}. What is protected is one record; for "

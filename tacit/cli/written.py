@@ -145,8 +145,13 @@ def declarations(bounds: Sequence[str], levels: Sequence[str], maps: Sequence[st
     return Declarations(
         bounds={name: _bounds(name, text) for name, text in by_column("bounds", bounds).items()},
         levels={name: text.split(",") for name, text in by_column("levels", levels).items()},
-        maps={name: _map(name, text) for name, text in by_column("map", maps).items()},
+        maps=maps_of(maps),
     )
+
+
+def maps_of(given: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Maps by column, from options."""
+    return {name: _map(name, text) for name, text in by_column("map", given).items()}
 
 
 def _bounds(name: str, text: str) -> tuple[float, float] | tuple[date, date]:

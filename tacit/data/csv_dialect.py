@@ -64,6 +64,30 @@ def decoded(data: bytes, errors: str = "strict") -> str:
         return "".join(_line(raw) for raw in data.splitlines(keepends=True))
 
 
+def looks_like(data: bytes) -> str:
+    r"""The encoding of a file in words, by its byte order mark and its bytes.
+
+    Args:
+        data: contents of the file.
+
+    Example:
+        >>> looks_like(b"town\n"), looks_like("town\nK\xf6ln\n".encode("cp1252"))
+        ('ascii, or utf-8', 'cp1252')
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding
+    if b"\0" in data[:2]:
+        return "utf-16-be" if data[:1] == b"\0" else "utf-16-le"
+    if data.isascii():
+        return "ascii, or utf-8"
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
 def _line(raw: bytes) -> str:
     try:
         return raw.decode()

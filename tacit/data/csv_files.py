@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -16,6 +17,7 @@ from tacit.arguments import checked
 from tacit.data.columns import check_distinct
 from tacit.data.csv_dialect import (
     decoded,
+    looks_like,
     names_separator,
     separator_of,
     without_separator_line,
@@ -64,18 +66,14 @@ def load_csv(
     data = read(path)
     check_text(data, path)
     try:
-        text = decoded(data) if encoding is None else data.decode(encoding)
+        text = decoded(data) if encoding is None else _in(data, encoding)
     except (UnicodeError, LookupError) as error:
         if encoding is None and _BINARY.search(data):
             raise ProblemError(
                 f"{path}: not text, but a binary file; give a CSV file, or another kind of file by "
                 "its own suffix (.xlsx, .parquet)"
             ) from error
-        tried = "UTF-8 or Windows-1252" if encoding is None else f"encoding={encoding!r}"
-        raise ProblemError(
-            f"{path}: not text in {tried} ({error}); give another, such as "
-            "encoding='cp1252' or 'latin-1' (older programs) or 'utf-16'"
-        ) from error
+        raise ProblemError(_not_in(data, path, encoding, error)) from error
     if (at := text.find("\0")) >= 0:
         raise ProblemError(
             f"{path}, line {text.count(chr(10), 0, at) + 1}: a NUL character, which no text has; "
@@ -101,6 +99,32 @@ def load_csv(
     index = lines if len(lines) == len(frame) else range(2, len(frame) + 2)
     frame.index = pd.Index(index, name="line", dtype=np.int64)
     return frame
+
+
+def _in(data: bytes, encoding: str) -> str:
+    """The text of a table in an encoding.
+
+    Raises:
+        UnicodeError: it is not in it.
+        LookupError: an unknown encoding.
+    """
+    wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
+    if wide and b"\0" not in data:  # any two bytes are a letter, but the end of a line has a zero
+        raise UnicodeError("no end of a line")
+    return data.decode(encoding)
+
+
+def _not_in(data: bytes, path: str | Path, encoding: str | None, error: Exception) -> str:
+    """What is said of a file that is no text in an encoding: what it looks like, and the remedy."""
+    if encoding is None:
+        return (
+            f"{path}: not text in UTF-8 or Windows-1252 ({error}); give another, such as "
+            "encoding='cp1252' or 'latin-1' (older programs) or 'utf-16'"
+        )
+    like = looks_like(data)
+    told = f"it looks like {like}: leave the encoding out, or give that one"
+    unknown = ", which Python does not know" if isinstance(error, LookupError) else ""
+    return f"{path}: not text in encoding={encoding!r}{unknown}; {told}"
 
 
 def column_names(path: Path, separator: str | None, encoding: str | None) -> list[str]:

@@ -44,25 +44,24 @@ def check_event(event: Any) -> None:
         )
 
 
-def check_number(name: str, number: int) -> None:
+def check_number(name: str, number: int | None) -> None:
     """Refuse more pieces of time than any records say something of, and than memory holds."""
-    if number > _MOST:
+    if number is not None and number > _MOST:
         raise ConfigError(f"{name}={number:,} must be at most {_MOST:,}")
 
 
-def check_cut(name: str, number: int, usual: int, time: Column) -> None:
+def check_cut(name: str, number: int | None, time: Column) -> None:
     """Refuse a number of equal intervals of times that declared edges cut.
 
     Args:
         name: name of the argument.
-        number: number of intervals.
-        usual: number without the argument.
+        number: number of intervals; `None` if none was given.
         time: column of times.
 
     Raises:
-        ConfigError: another number, which the edges would override.
+        ConfigError: a number, which the edges would override.
     """
-    if time.edges and number != usual:
+    if time.edges and number is not None:
         raise ConfigError(
             f"{name}={number} is for times without edges, and edges cut column {time.name!r}; "
             "leave one of the two out"

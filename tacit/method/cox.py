@@ -78,7 +78,8 @@ class PrivateCox(NewtonSums):
         event: declared column of two levels, the second of which is the event.
         columns: declared columns that the hazard depends on: numbers with bounds, or levels, which
             are compared with the first.
-        pieces: number of equal pieces between the bounds, where no edges are given.
+        pieces: number of equal pieces between the bounds, at least 1, where no edges are given;
+            `None` for 6.
         limit: cumulative hazard up to which a record is followed, positive; by default 1 with a
             budget, and none without. A larger one leaves out less and needs more noise.
         strata: declared column each of whose levels has a baseline of its own; `None` for one
@@ -100,7 +101,7 @@ class PrivateCox(NewtonSums):
     time: Column = eqx.field(static=True)
     event: Column = eqx.field(static=True)
     columns: Sequence[Column] = eqx.field(static=True, converter=together)
-    pieces: Count = eqx.field(static=True, default=_PIECES)
+    pieces: Count | None = eqx.field(static=True, default=None)
     limit: Positive | None = eqx.field(static=True, default=None)
     strata: Column | None = eqx.field(static=True, kw_only=True, default=None)
     periods: tuple[float, ...] = eqx.field(static=True, kw_only=True, default=())
@@ -111,7 +112,7 @@ class PrivateCox(NewtonSums):
         check_time(self.time)
         check_event(self.event)
         check_number("pieces", self.pieces)
-        check_cut("pieces", self.pieces, _PIECES, self.time)
+        check_cut("pieces", self.pieces, self.time)
         check_columns(self.columns, "regress on")
         check_strata(self.strata)
         names = [column.name for column in self.columns]
@@ -138,7 +139,7 @@ class PrivateCox(NewtonSums):
     @property
     def edges(self) -> tuple[float, ...]:
         """Start of the first piece, then the ends of all, in the units of the data."""
-        return edges_of(self.time, self.pieces)
+        return edges_of(self.time, _PIECES if self.pieces is None else self.pieces)
 
     @cached_property
     def layout(self) -> Layout:

@@ -61,7 +61,8 @@ class PrivateSurvival(OneSum):
         event: declared column of two levels, the second of which is the event: "true" of a yes or
             no.
         by: declared column with levels by which records are grouped; `None` for no groups.
-        intervals: number of equal intervals between the bounds, where no edges are given.
+        intervals: number of equal intervals between the bounds, at least 1, where no edges are
+            given; `None` for 40.
         until: time up to which means are restricted, an end of an interval; `None` for the last one
             that all curves reach.
         privacy: budget and relation, or `None`. A clip of 1 or more has no effect, as a record adds
@@ -89,7 +90,7 @@ class PrivateSurvival(OneSum):
     time: Column = eqx.field(static=True)
     event: Column = eqx.field(static=True)
     by: Column | None = eqx.field(static=True, default=None)
-    intervals: Count = eqx.field(static=True, default=_INTERVALS)
+    intervals: Count | None = eqx.field(static=True, default=None)
     until: float | None = eqx.field(static=True, default=None)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
@@ -97,7 +98,7 @@ class PrivateSurvival(OneSum):
         check_time(self.time)
         check_event(self.event)
         check_number("intervals", self.intervals)
-        check_cut("intervals", self.intervals, _INTERVALS, self.time)
+        check_cut("intervals", self.intervals, self.time)
         if self.by is not None:
             remedy = "give a column of the records, such as task.column('arm')"
             checks.instance("by", self.by, Column, remedy, ConfigError)
@@ -126,7 +127,7 @@ class PrivateSurvival(OneSum):
     @property
     def edges(self) -> tuple[float, ...]:
         """Start of the first interval, then the ends of all, in the units of the data."""
-        return edges_of(self.time, self.intervals)
+        return edges_of(self.time, _INTERVALS if self.intervals is None else self.intervals)
 
     @property
     def read(self) -> Sequence[Column]:

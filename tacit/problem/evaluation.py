@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import queue
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -19,6 +16,7 @@ from tacit.errors import ProblemError, TacitError
 from tacit.problem.code_digest import of_command
 from tacit.problem.processes import Function
 from tacit.problem.program import Program
+from tacit.problem.progress import Shown
 from tacit.problem.stored import Evaluations
 from tacit.ranges import Range
 
@@ -30,9 +28,6 @@ OnFailure: TypeAlias = Literal["retry", "skip", "stop"]
 
 TRIES = 3
 """Evaluations of one point before `on_failure="retry"` stops."""
-
-_LOGGED = 10.0
-"""Seconds between two lines of progress where no terminal shows them."""
 
 Progress: TypeAlias = Callable[[int, int], Any]
 """Function of the numbers of points evaluated and asked for so far."""
@@ -187,7 +182,7 @@ def shown_to(progress: bool | Progress) -> Progress | None:
         progress: as given to `tacit.problem.black_box`.
     """
     if isinstance(progress, bool):
-        return _Printed() if progress else None
+        return Shown(_told, ending=False) if progress else None
     return naming_progress(progress, "points evaluated, points asked for", ProblemError)
 
 
@@ -212,21 +207,9 @@ def naming_progress(progress: Progress, given: str, error: type[TacitError]) -> 
     return shown
 
 
-class _Printed:
-    """Prints the numbers in one line of a terminal, or in a log now and then."""
-
-    def __init__(self) -> None:
-        self.last = -math.inf
-
-    def __call__(self, done: int, asked: int) -> None:
-        # what later rounds will ask for is not known
-        text = f"{done:,} evaluations made, {asked - done:,} waiting in this round"
-        if sys.stderr.isatty():
-            end = "\n" if done == asked else ""
-            print(f"\r{text:<60}", end=end, file=sys.stderr, flush=True)
-        elif time.monotonic() - self.last > _LOGGED:
-            self.last = time.monotonic()
-            print(text, file=sys.stderr, flush=True)
+def _told(done: int, asked: int) -> str:
+    # what later rounds will ask for is not known
+    return f"{done:,} evaluations made, {asked - done:,} waiting in this round"
 
 
 PLAIN = Evaluation()

@@ -11,6 +11,8 @@ from tacit._engine.result import Result
 from tacit.data.schema import Schema
 from tacit.errors import ConfigError
 from tacit.method.answer import Page, Printed, Refused
+from tacit.privacy.digits import rounded_up
+from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
 
 if TYPE_CHECKING:
@@ -32,13 +34,33 @@ def answered(result: Result, kind: type[A], none: str) -> A:
         none: what to say where there is none, such as "there is no table".
 
     Raises:
-        ConfigError: the run gave another answer, or none; with the reason and what would do.
+        ConfigError: the run gave another answer, or none; with the reason, what would do and what
+            was spent.
     """
     answer = result.answer
     if isinstance(answer, kind):
         return answer
     reason = f": {answer.reason}; {answer.needs}" if isinstance(answer, Refused) else ""
-    raise ConfigError(f"{none}{reason}")
+    raise ConfigError(f"{none}{reason}{spent(result)}")
+
+
+def spent(result: Result) -> str:
+    """What the releases of a run without an answer cost all the same; empty without privacy.
+
+    Args:
+        result: outcome of the run.
+    """
+    worst, charge = result.guarantee.worst, result.charge
+    if worst.status is Status.NONE:
+        return ""
+    cost = f"epsilon = {rounded_up(worst.epsilon)} at delta = {rounded_up(worst.delta)}"
+    entered = ""
+    if charge is not None:
+        entered = f", and the ledger has it in entry {charge.sequence}"
+    return (
+        f". The sums were released before this was known, and cost {cost} all the same{entered}; "
+        "another run on these records adds its own cost to that"
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,12 +82,16 @@ class Outcome(abc.ABC):
 
     def __repr__(self) -> str:
         answer = self.result.answer
-        return answer.sentence() if isinstance(answer, Refused) else self._shown.summary()
+        return self._refused(answer) if isinstance(answer, Refused) else self._shown.summary()
+
+    def _refused(self, answer: Refused) -> str:
+        cost = spent(self.result).removeprefix(". ")
+        return f"{answer.sentence()} {cost}.".removesuffix(" .")
 
     def _repr_html_(self) -> str:
         answer = self.result.answer
         if isinstance(answer, Refused):
-            return f"<p>{escape(answer.sentence())}</p>"
+            return f"<p>{escape(self._refused(answer))}</p>"
         return self._shown.to_html()
 
     def to_frame(self) -> pd.DataFrame:

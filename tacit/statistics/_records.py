@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from tacit._engine.doubts import more_than_all
 from tacit._engine.result import Result
 from tacit._engine.runner import run
 from tacit.data.describable import Describable, describable
@@ -177,6 +178,11 @@ def run_on(
     ledger: Ledger | None,
     dataset: str,
 ) -> Result:
-    """Run a method on records with a coordinator of their sites."""
+    """Run a method on records with a coordinator of their sites.
+
+    Call it from a checked public function: warnings name the line that called that function.
+    """
+    if told := more_than_all(method.privacy, records.counts):
+        warnings.warn(f"{told} {_PRIVATE}", stacklevel=4)
     star = Coordinator(len(records.names))
     return run(records, star, method, rounds=rounds, seed=seed, ledger=ledger, dataset=dataset)

@@ -103,7 +103,7 @@ def cox(
     *,
     columns: Mapping[str, Feature] | None = None,
     edges: Sequence[float] = (),
-    pieces: int = 6,
+    pieces: int | None = None,
     limit: float | None = None,
     strata: str | None = None,
     periods: Sequence[float] = (),
@@ -136,7 +136,8 @@ def cox(
             off the records, with a warning: that is then assumed public. Those of columns that are
             not asked for are not used.
         edges: inner ends of the pieces of time in which the baseline hazard is constant.
-        pieces: number of equal pieces between the bounds, where no edges are given.
+        pieces: number of equal pieces between the bounds, at least 1, where no edges are given;
+            `None` for 6.
         limit: cumulative hazard up to which a record is followed, positive; by default 1 with a
             budget, and none without.
         strata: column whose levels have a baseline hazard of their own, such as that of the sites;

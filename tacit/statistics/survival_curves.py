@@ -63,7 +63,7 @@ def survival(
     by: str | None = None,
     columns: Mapping[str, Feature] | None = None,
     edges: Sequence[float] = (),
-    intervals: int = 40,
+    intervals: int | None = None,
     until: float | None = None,
     site: str = "site",
     sites: Sequence[str] | None = None,
@@ -95,7 +95,8 @@ def survival(
             off the records, with a warning: that is then assumed public. Those of columns that are
             not asked for are not used.
         edges: inner ends of the intervals of the curve, ascending, within the bounds of `time`.
-        intervals: number of equal intervals between the bounds, where no edges are given.
+        intervals: number of equal intervals between the bounds, at least 1, where no edges are
+            given; `None` for 40.
         until: time up to which means are restricted, an end of an interval; `None` for the last one
             that all curves reach.
         site: column that holds each record's site.

@@ -11,6 +11,7 @@ from typing import Any
 
 from tacit.data.guessing import MANY, kind_of
 from tacit.errors import ConfigError
+from tacit.study.draft_maps import check_maps, map_line
 from tacit.study.reading import AS_USUAL, Reading, key_of
 
 _EPOCH = date(1970, 1, 1)
@@ -32,6 +33,8 @@ def study_text(
     told: Sequence[str] = (),
     model: str = "",
     names: Sequence[str] = (),
+    missing_values: Sequence[str] = (),
+    maps: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> str:
     """A study file for a table.
 
@@ -47,10 +50,14 @@ def study_text(
         told: what else was read off the records, in sentences.
         model: the sections from [model] on, for a regression, whose target is a column as others.
         names: columns that a regression names; by default all are features.
+        missing_values: values that mean a missing one in every column.
+        maps: by column, other ways in which its values are written, and what they mean.
+
+    Raises:
+        ConfigError: a map of a column that is no site and has no levels.
     """
-    features = list(names) or [
-        name for name in frame.columns if name not in (target, site) and name not in identifiers
-    ]
+    features = features_of(frame, target, site, identifiers, names)
+    check_maps(maps, frame, site)
     skipped = [name for name in features if public and _useless(frame[name])]
     assumed = [*told, "the kinds of the columns were read off the records: assumed public"]
     assumed += [
@@ -77,7 +84,8 @@ def study_text(
     parts = [
         (_HEAD.replace(_ROW_NORM, "") if model else _HEAD).format(
             path=codec.dumps(path, ensure_ascii=False),
-            reading=reading.lines(),
+            reading=reading.lines()
+            + (f"missing_values = {_toml(list(missing_values))}\n" if missing_values else ""),
             assumed="".join(f"    {codec.dumps(each, ensure_ascii=False)},\n" for each in assumed),
         ),
         *(
@@ -87,6 +95,7 @@ def study_text(
         ),
         *(
             _feature(str(name), frame[name], public, codes.get(str(name), ()))
+            + map_line(maps.get(str(name)))
             for name in features
             if name not in skipped
         ),
@@ -95,13 +104,26 @@ def study_text(
             "category, or only one\n"
             for name in skipped
         ),
-        *([] if model else [_target(target, frame[target], public)]),
-        _BY_COLUMN.format(site=codec.dumps(site, ensure_ascii=False))
+        *([] if model else [_target(target, frame[target], public) + map_line(maps.get(target))]),
+        _BY_COLUMN.format(site=codec.dumps(site, ensure_ascii=False)) + map_line(maps.get(site))
         if site is not None
         else _EVEN,
         model or _TAIL.format(loss=_loss(frame[target], public)),
     ]
     return "\n".join(parts)
+
+
+def features_of(
+    frame: Any,
+    target: str,
+    site: str | None,
+    identifiers: Mapping[str, bool],
+    names: Sequence[str] = (),
+) -> list[str]:
+    """Columns that are features; the arguments are those of `study_text`."""
+    return list(names) or [
+        name for name in frame.columns if name not in (target, site) and name not in identifiers
+    ]
 
 
 def _feature(name: str, column: Any, public: bool, codes: Sequence[str]) -> str:

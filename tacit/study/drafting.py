@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tacit import checks
@@ -16,7 +17,7 @@ from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.glm import FamilyName
 from tacit.study.draft_model import columns_of, family_of, model_text
-from tacit.study.draft_text import OPEN, study_text
+from tacit.study.draft_text import OPEN, features_of, study_text
 from tacit.study.reading import AS_USUAL, Reading, relative
 
 
@@ -37,6 +38,9 @@ class Draft:
         like_values: names of columns that look like values, if most do: the line of names may be
             missing.
         codes: by column of numbers, texts in it, which may be codes of missing values. Private.
+        far: by column of numbers, those far outside all others, which may be such codes. Private.
+        spellings: by column of levels, those that differ from a more frequent one only in case or
+            blanks, and that one. Private.
     """
 
     text: str
@@ -50,6 +54,8 @@ class Draft:
     reading: Reading = AS_USUAL
     like_values: tuple[str, ...] = ()
     codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    far: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    spellings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @checked(ConfigError)
@@ -63,6 +69,8 @@ def draft(
     family: FamilyName | None = None,
     bounds_from_data: bool = False,
     reading: Reading = AS_USUAL,
+    missing_values: Sequence[str] = (),
+    maps: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Draft:
     """A study file for a table.
 
@@ -77,6 +85,9 @@ def draft(
         bounds_from_data: whether to declare the data's own bounds and levels public; leaks
             information.
         reading: options for reading the file.
+        missing_values: values that mean a missing one in every column.
+        maps: by column of levels or sites, other ways in which its values are written and what they
+            mean, the empty text for a missing one.
 
     Raises:
         ConfigError: a column that the table does not have, one that is both target and site, or too
@@ -89,14 +100,19 @@ def draft(
         codes_among_numbers,
         guess_kinds,
         identifiers,
+        kind_of,
         names_like_values,
     )
     from tacit.data.loaders import load
+    from tacit.data.oddities import far_codes, spellings
     from tacit.data.table import check_any
 
     data = Path(data)
     table = load(data, **reading.options(data))
     check_any(table, data)
+    for name in maps:
+        _column(name, table, "map", data)
+    table = _rewritten(table, missing_values, maps)
     found, told = reading.settled(table)
     frame = guess_kinds(table, found.decimal or ".")
     codes = codes_among_numbers(frame, found.decimal or ".")
@@ -131,7 +147,10 @@ def draft(
         told=told,
         model="" if formula is None else model_text(formula, family or family_of(frame[chosen])),
         names=names,
+        missing_values=missing_values,
+        maps=maps,
     )
+    used = [*features_of(frame, chosen, place, people, names), chosen]
     return Draft(
         text,
         len(frame.columns),
@@ -144,7 +163,36 @@ def draft(
         found,
         tuple(names_like_values(table)),
         codes,
+        {
+            name: far
+            for name in used
+            if kind_of(column_of(frame, name)) == "numeric"
+            and (far := far_codes(column_of(frame, name)))
+        },
+        {
+            name: alike
+            for name in [*used, *([] if place is None else [place])]
+            if kind_of(column_of(frame, name)) == "categorical"
+            and (alike := spellings(column_of(frame, name)))
+        },
     )
+
+
+def _rewritten(
+    table: Any, missing_values: Sequence[str], maps: Mapping[str, Mapping[str, str]]
+) -> Any:
+    """The table as a study with these keys reads it."""
+    from tacit.data.columns import column_of
+    from tacit.data.rewriting import recoded, without_codes
+
+    made: dict[str, Any] = {}
+    for name in map(str, table.columns):
+        column = column_of(table, name)
+        if missing_values:
+            made[name] = without_codes(column, missing_values)
+        if name in maps:
+            made[name] = recoded(made.get(name, column), maps[name]).astype(column.dtype)
+    return table.assign(**made)
 
 
 def _column(name: str | None, frame: Any, option: str, data: Path) -> str | None:

@@ -6,7 +6,7 @@ its own with `tacit check`.
 
 from __future__ import annotations
 
-from tacit._engine.doubts import seen
+from tacit._engine.doubts import more_than_all, seen
 from tacit.privacy.guarantee import Status
 from tacit.study.outside import time_of
 from tacit.study.run import Outcome
@@ -24,7 +24,9 @@ def hindrances(outcome: Outcome) -> list[str]:
 
     Empty where nothing was found; without a guarantee there is nothing that it would cost.
     """
+    problem, budget = outcome.assembled.problem, outcome.assembled.method.privacy
     found = [each[0].upper() + each[1:] for each in seen(outcome.result)] + _altered(outcome)
+    found += filter(None, [more_than_all(budget, problem.counts)])
     guaranteed = outcome.result.guarantee.worst.status is not Status.NONE
     return [*found, FOLLOWED] if found and guaranteed else found
 

@@ -12,6 +12,7 @@ from tacit.errors import ConfigError
 from tacit.problem.code_digest import digest
 from tacit.problem.scores import SCORES
 from tacit.study.functions import function
+from tacit.study.parts import Family, Part, part_of
 from tacit.study.read import Source
 
 GROUP = "tacit.metrics"
@@ -19,6 +20,20 @@ GROUP = "tacit.metrics"
 
 _SCORES = (*SCORES, "kept", "objective_gap")
 """Names that measurements of a study have besides those of a run."""
+
+
+_METRIC = Family("metric", ("run", "metrics", "*"), GROUP, "builtins:object", f"{__name__}:_SCORES")
+"""Functions, which are no parts: they are named, and no site imports them."""
+
+
+def installed_metrics() -> list[Part]:
+    """Metrics that installed packages declare, by name; read from metadata, without an import.
+
+    Raises:
+        ConfigError: a package without a name of its own and a version.
+    """
+    found = [part_of(_METRIC, each) for each in entry_points(group=GROUP) if each.dist is not None]
+    return sorted(found, key=lambda part: part.name)
 
 
 def metrics(source: Source) -> dict[str, Metric]:

@@ -272,7 +272,7 @@ def declared(family: Family, select: Callable[..., EntryPoints] = entry_points) 
     for entry in select(group=family.group):
         if entry.dist is None:
             continue
-        part = _part(family, entry)
+        part = part_of(family, entry)
         other = found.get(entry.name)
         if (not part.own and family.takes(part.name)) or (
             other is not None and other.own != part.own
@@ -291,7 +291,7 @@ def declared(family: Family, select: Callable[..., EntryPoints] = entry_points) 
     return found
 
 
-def _part(family: Family, entry: EntryPoint) -> Part:
+def part_of(family: Family, entry: EntryPoint) -> Part:
     """The part that an entry point declares.
 
     Raises:

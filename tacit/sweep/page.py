@@ -49,9 +49,9 @@ def sweep_data(
         axis=_axis_title(found, axis),
         logarithmic=shown in ("objective_gap", "distance"),
         series=_series(found, shown, axis, panels, names),
-        cells=[_row(runs, shown, settings(found)) for runs in found],
+        cells=_rows(found, shown),
         others={
-            in_words(name): [_row(runs, name, settings(found), brief=True) for runs in found]
+            in_words(name): _rows(found, name, brief=True)
             for name in measures(found)
             if name != shown
         },
@@ -173,20 +173,35 @@ def _place(runs: Runs, axis: str | None, names: Mapping[str, str]) -> Any:
     return float(value) if number else str(value)
 
 
-def _row(
-    runs: Runs, measure: str, keys: Sequence[str], brief: bool = False
-) -> dict[str, str | float | int | None]:
+def _rows(
+    found: Sequence[Runs], measure: str, brief: bool = False
+) -> list[dict[str, str | float | int | None]]:
+    """A table of cells: what varies and what was found first, on the left of a narrow page."""
+    named = words.headings(settings(found))
+    varied = {key: name for key, name in named.items() if len(_values(found, key)) > 1}
+    same = {key: name for key, name in named.items() if key not in varied}
+    return [
+        {**_shown(runs, varied), **_found(runs, measure, brief), **_shown(runs, same)}
+        for runs in found
+    ]
+
+
+def _shown(runs: Runs, named: Mapping[str, str]) -> dict[str, Any]:
+    return {name: shown_value(runs.cell.value(key)) for key, name in named.items()}
+
+
+def _found(runs: Runs, measure: str, brief: bool) -> dict[str, Any]:
     mean, error = runs.mean(measure)
+    row: dict[str, Any] = {"mean": precise(mean, error), "standard_error": _finite(error)}
+    if brief:
+        return row
     worst, count = runs.cell.worst, len(runs.finished)
-    row: dict[str, Any] = {
-        name: shown_value(runs.cell.value(key)) for key, name in words.headings(keys).items()
+    return row | {
+        "epsilon": spent(worst),
+        "guarantee": words.status(worst.status),
+        "finished": f"{int(runs.finished.sum())} of {count}",
+        "delta": worst.delta,
     }
-    if not brief:
-        row |= {"epsilon": spent(worst), "guarantee": words.status(worst.status)}
-    row |= {"mean": precise(mean, error), "standard_error": _finite(error)}
-    if not brief:
-        row |= {"finished": f"{int(runs.finished.sum())} of {count}", "delta": worst.delta}
-    return row
 
 
 def _finite(value: float) -> float | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tacit.deploy.agreement.records import (
     counts_are_public,
+    odd_values,
     read_table,
     repeated_persons,
     unfit_records,
@@ -34,6 +35,9 @@ class Count:
         unfit: number of records that do not fit the study, and what is wrong with the first; empty
             if all fit. Of a whole cost, why it cannot be evaluated.
         cost: whether the owner has a whole cost in place of records.
+        far: by column of numbers, those far outside all others, which may be codes.
+        spellings: by column of levels, those that differ from a more frequent one only in case or
+            blanks, and that one.
     """
 
     declare: int
@@ -44,6 +48,8 @@ class Count:
     unfit: str
     repeated: tuple[str, ...] = ()
     cost: bool = False
+    far: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    spellings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def count(source: Source, data: Path) -> Count:
@@ -68,6 +74,7 @@ def count(source: Source, data: Path) -> Count:
     total, of = table.total, len(table.frame)
     records = len(total.rows)
     exact = counts_are_public(source, _names(source))
+    far, alike = odd_values(table)
     return Count(
         declare=records if exact else rounded(max(records, 1)),
         exact=exact,
@@ -76,6 +83,8 @@ def count(source: Source, data: Path) -> Count:
         moved=total.moved,
         unfit=unfit_records(table),
         repeated=repeated_persons(source, data),
+        far=far,
+        spellings=alike,
     )
 
 

@@ -24,7 +24,8 @@ def prepare(folder: Path, *, force: bool = False) -> None:
         force: whether to replace older files.
 
     Raises:
-        ConfigError: a directory that cannot be written to, or older files in it.
+        ConfigError: a directory that cannot be written to, or files in it: an older audit, unless
+            it may be replaced, or anything else.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -33,6 +34,12 @@ def prepare(folder: Path, *, force: bool = False) -> None:
             f"--output {str(folder)!r} cannot be written ({error.strerror}); choose a directory "
             "that you may write to"
         ) from error
+    others = sorted(each.name for each in folder.iterdir() if each.name not in (DOCUMENT, PAGE))
+    if others:
+        raise ConfigError(
+            f"--output {str(folder)!r} holds something other than an audit ({others[0]}), to which "
+            "none is added; choose another directory with --output"
+        )
     older = [name for name in (DOCUMENT, PAGE) if (folder / name).exists()]
     if older and not force:
         raise ConfigError(

@@ -216,4 +216,4 @@ def test_advice_on_a_study_of_statistics_is_its_widths(
     wrong = CliRunner().invoke(app, [*asked, "--gain", "0.2"])
     assert wrong.exit_code == 2 and "--gain is not for" in wrong.output + wrong.stderr
     wrong = CliRunner().invoke(app, [*asked, "--prevalence", "1"])
-    assert wrong.exit_code == 2 and "must be between 0 and 1" in wrong.output + wrong.stderr
+    assert wrong.exit_code == 2 and "must be above 0 and below 1" in wrong.output + wrong.stderr

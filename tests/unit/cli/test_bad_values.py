@@ -69,6 +69,27 @@ def test_what_an_option_gave_is_blamed_on_the_option(tmp_path: Path) -> None:
         assert said in told("advise", study, *words)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("advise --epsilon -3", "error: --epsilon -3.0 must be positive"),
+        ("advise --records 0", "error: --records 0 must be at least 1"),
+        ("advise --family foo", "error: --family 'foo': widths are forecast for"),
+        ("advise --loss foo", "error: --loss 'foo' is unknown"),
+        ("plan noise --epsilon -3", "error: --epsilon -3.0 must be positive"),
+        ("plan masks --delta 2", "error: --delta 2.0 must be at least 0 and below 1"),
+        ("plan rounds --noise-multiplier 0", "error: --noise-multiplier 0.0 must be positive"),
+        ("plan noise --sampling 2", "error: --sampling 2.0 must be above 0 and at most 1"),
+        ("plan gossip --steps 0", "error: --steps 0 must be at least 1"),
+        ("sweep --epsilon 1,-3", "error: --epsilon -3.0 must be positive"),
+        ("sweep --seeds 0", "error: --seeds 0 must be at least 1"),
+        ("account --rounds -3", "-3 must be at least 1"),
+    ],
+)
+def test_a_wrong_value_is_refused_before_a_missing_one_is_asked_for(words: str, said: str) -> None:
+    assert said in told(*words.split())
+
+
 def test_a_result_that_is_cut_off(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text('{"format": "tacit-res')
     said = told("report", tmp_path)
@@ -171,7 +192,12 @@ def test_options_of_a_first_study(patients: Path, words: tuple[str, ...], said: 
             ("survival", "years", "died", "--edges", "2,5", "--intervals", "4"),
             "--intervals 4 is for times without edges, and edges cut column 'years'",
         ),
+        (
+            ("survival", "years", "died", "--edges", "2,5", "--intervals", "40"),
+            "--intervals 40 is for times without edges",  # also where it is the usual number
+        ),
         (("cox", "years", "died", "age", "--limit", "nan"), "--limit nan must be a finite"),
+        (("cox", "years", "died", "age", "--edges", "3", "--pieces", "6"), "--pieces 6 is for"),
         (("cox", "years", "died", "age", "--edges", "3", "--pieces", "4"), "--pieces 4 is for"),
     ],
 )
@@ -246,3 +272,19 @@ def test_accounting_says_that_a_run_of_it_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, changed("[privacy]", '[privacy]\nrequire = "proved"', study))
     done = CliRunner().invoke(app, ["account", str(path)])
     assert done.exit_code == 0 and "A run is refused: require = 'proved'" in done.output
+
+
+@pytest.mark.parametrize("command", ["check", "doctor"])
+def test_a_table_and_a_study_that_are_swapped(patients: Path, command: str) -> None:
+    study = write(patients.parent)
+    first = [] if command == "check" else ["--keys", patients.parent, "--manifest"]
+    said = told(command, *first, patients, "--data", study)
+    assert "look swapped: the first is a table" in said and f"{study} --data {patients}" in said
+
+
+def test_an_audit_is_not_added_to_other_results(tmp_path: Path) -> None:
+    study = write(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "result.json").write_text("{}")
+    said = told("audit", study, "--output", tmp_path / "out", "--force")
+    assert "holds something other than an audit (result.json)" in said

@@ -69,8 +69,15 @@ def test_no_bar_in_a_pipe_or_beside_json(monkeypatch: pytest.MonkeyPatch) -> Non
         assert told is None
     assert stream.getvalue() == ""
     monkeypatch.setattr(sys, "stderr", io.StringIO())
+    # a log has whole lines, if it takes long
     with progress("rounds") as told:
-        assert told is None
+        assert told is not None
+        told(1, 3)
+        assert sys.stderr.getvalue() == ""
+        monkeypatch.setattr("tacit.problem.progress.LOGGED", -1.0)
+        told(2, 3)
+        told(3, 3)
+    assert sys.stderr.getvalue() == "rounds: 2 of 3\nrounds: 3 of 3\n"
 
 
 def test_paragraphs_are_wrapped_for_a_reader_only(monkeypatch: pytest.MonkeyPatch) -> None:

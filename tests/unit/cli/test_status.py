@@ -78,3 +78,8 @@ def test_no_status_is_said_plainly(tmp_path: Path, content: str | None) -> None:
         (tmp_path / "status.json").write_text(content)
     done = CliRunner().invoke(app, ["status", str(tmp_path)])
     assert done.exit_code == 2 and "has no status" in done.output
+
+
+def test_a_directory_that_is_not_there_is_not_waited_for(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["status", "--follow", str(tmp_path / "absent")])
+    assert done.exit_code == 2 and "absent: no such directory" in done.output

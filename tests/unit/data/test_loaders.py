@@ -128,6 +128,24 @@ def test_an_encoding_must_read_the_text(tmp_path: Path, encoding: str) -> None:
         load_csv(latin, encoding=encoding)
 
 
+@pytest.mark.parametrize(
+    ("content", "encoding", "like"),
+    [
+        (b"town,x\nBonn,2\n", "utf-16", "ascii, or utf-8"),
+        ("town,x\nKöln,2\n".encode(), "utf-16-le", "utf-8"),  # any two bytes are a letter
+        ("town,x\nKöln,2\n".encode("cp1252"), "utf-8", "cp1252"),
+        ("town,x\nKöln,2\n".encode("utf-16"), "ascii", "utf-16"),
+    ],
+)
+def test_a_wrong_encoding_is_told_with_the_likely_one(
+    tmp_path: Path, content: bytes, encoding: str, like: str
+) -> None:
+    wrong = write(tmp_path / "a.csv", content)
+    said = f"a.csv: not text in encoding='{encoding}'; it looks like {like}: leave the encoding out"
+    with pytest.raises(ProblemError, match=said):
+        load_csv(wrong, encoding=encoding)
+
+
 def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match="no such file"):
         load(tmp_path / "absent.csv")

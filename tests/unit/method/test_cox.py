@@ -362,6 +362,7 @@ def test_too_few_records_are_refused() -> None:
         ({"columns": [COLUMNS["age"]] * 2}, "stands twice"),
         ({"columns": "age"}, "must be a list"),
         ({"pieces": 0}, "pieces=0"),
+        ({"time": ASKED[0].cut(2, 5), "pieces": 6}, "pieces=6 is for times without edges"),
         ({"limit": 0.0}, "limit=0"),
         ({"strata": COLUMNS["age"]}, "fewer than two levels"),
         ({"strata": COLUMNS["sex"]}, "strata='sex' is among the columns"),

@@ -296,6 +296,7 @@ def test_declared_ends_and_a_time_to_restrict_means_to() -> None:
         ({"until": 3.1}, "not an end of an interval"),
         ({"until": "late"}, "must be a number"),
         ({"intervals": 0}, "intervals=0"),
+        ({"time": YEARS.cut(2, 5), "intervals": 40}, "intervals=40 is for times without edges"),
     ],
 )
 def test_mistakes_are_refused(given: dict[str, Any], what: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import tacit
 from tacit import data, network, problem
-from tacit.errors import PrivacyError
+from tacit.errors import ConfigError, PrivacyError
 from tacit.method import PrivateCox, PrivateSurvival, PrivateTableOne
 from tacit.privacy import Masks, Privacy
 from tests.quick import only
@@ -176,3 +176,20 @@ def test_a_private_number_of_records_is_said_with_its_price(name: str) -> None:
 def method_noise(account: Any) -> float:
     """The noise multiplier of the last release."""
     return float(account.releases[0][-1].noise_multiplier)
+
+
+def test_nobody_has_more_records_than_there_are() -> None:
+    many: Any = PrivateTableOne([AGE], privacy=Privacy(1.0, 1.0, records_per_person=501))
+    with pytest.raises(PrivacyError, match="501 is more than the 500 records of the largest site"):
+        tacit.contract(task(), STAR, many, rounds=1)
+    # a private number is not told by a refusal: who has all records is warned
+    with pytest.warns(UserWarning, match="501 is more than the 500 .* keep it to yourself"):
+        asked("table1", relation="add_remove", size=800, records_per_person=501)
+
+
+def test_a_refusal_names_what_was_spent() -> None:
+    found = asked("cox", epsilon=0.02)
+    spent = r"epsilon = 0\.02 at delta = 1e-6 all the same; another run on these records adds"
+    with pytest.raises(ConfigError, match=f"there are no hazard ratios: .*{spent}"):
+        _ = found.table
+    assert "There is no answer" in repr(found) and "epsilon = 0.02 at delta" in repr(found)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import marshal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from tacit.cli import app
 from tacit.errors import ConfigError
 from tacit.study import code
 from tacit.study.code import digest_of, imported
@@ -129,6 +132,18 @@ def test_a_package_without_a_name_of_its_own_and_a_version_is_refused(
     (about / "entry_points.txt").write_text("[tacit.losses]\nacme = acme_held:Loss\n")
     with pytest.raises(ConfigError, match="what declares the loss 'acme' calls itself"):
         declared(FAMILIES[1])
+
+
+def test_metrics_are_listed_and_not_imported(package: Path) -> None:
+    about = package.parent / "acme_held-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[tacit.metrics]\nspread = acme_held:absent\n")
+    done = CliRunner().invoke(app, ["parts", "list", "--json"])
+    (found,) = json.loads(done.stdout)["metrics"]
+    assert (found["family"], found["name"], found["version"]) == ("metric", "spread", "1.0")
+    said = CliRunner().invoke(app, ["parts", "list"]).stdout
+    assert "spread" in said and "no site imports them" in said
 
 
 def test_a_package_declares_no_class_of_tacit(package: Path) -> None:

@@ -59,6 +59,26 @@ def test_texts_among_numbers_are_told_as_codes_of_missing_values(tmp_path: Path)
     assert assemble(parse_study(public, folder=tmp_path)).problem.parameter_names[1] == "crp"
 
 
+def test_codes_and_spellings_are_hints_and_options_put_them_in_the_study(tmp_path: Path) -> None:
+    rows = [
+        *("30,mild,A,yes", "41,Mild,a ,no", "999,mild,B,no", "52,severe,A,yes"),
+        *("63,severe,B,no", "35,mild,A,yes"),
+    ]
+    path = table(tmp_path, "\n".join(["age,pain,clinic,ill", *rows]) + "\n")
+    found = draft(path, site="clinic")
+    assert found.far == {"age": ["999"]}
+    assert found.spellings == {"pain": {"Mild": "mild"}, "clinic": {"a ": "A"}}
+    assert "999" not in found.text and "Mild" not in found.text  # nothing is changed or told
+    maps = {"pain": {"Mild": "mild"}, "clinic": {"a ": "A"}}
+    done = draft(path, site="clinic", missing_values=["999"], maps=maps, bounds_from_data=True)
+    assert done.far == {} and done.spellings == {}
+    assert 'missing_values = ["999"]' in done.text and "bounds 30 to 63" in done.text
+    made = assemble(parse_study(done.text.replace("hold_out", "# "), folder=tmp_path)).problem
+    assert sorted(made.names) == ["A", "B"] and sum(made.counts) == 5
+    with pytest.raises(ConfigError, match="map='age' is for levels and sites"):
+        draft(path, maps={"age": {"999": ""}})
+
+
 ILL = "clinic,age,sex,ill,name\na,30,f,yes,Ann\nb,41,m,no,Bo\na,35,m,no,Cy\nb,52,f,yes,Di\n"
 MODEL = "ill ~ age + C(sex)"
 

@@ -170,6 +170,16 @@ def test_budgets_are_the_axis_and_a_method_without_one_a_level(planned: Plan) ->
     assert (level.name, level.level, list(level.y)) == ("dgd", True, [0.5])
 
 
+def test_what_varies_and_the_results_stand_before_what_is_the_same(tmp_path: Path) -> None:
+    source = read_study(study.write(tmp_path))
+    grid = Grid(2, (), {"run.rounds": (10,), "method.step": (0.1, 0.2)})
+    planned = plan(source, grid)
+    (cells,) = {
+        tuple(row) for row in sweep_data(planned, ended(planned, *[[1.0] * 2] * 2), None).cells
+    }
+    assert cells[:3] == ("step", "mean", "standard_error") and cells[-1] == "rounds"
+
+
 def test_without_a_number_that_varies_the_first_other_key_is_the_axis(tmp_path: Path) -> None:
     source = read_study(study.write(tmp_path))
     planned = plan(source, Grid(2, ("dpsg", "dgd"), {"network": ("ring", "complete")}))

@@ -57,6 +57,24 @@ def test_bounds_that_hold_no_value_are_told_to_the_owner_alone(
     assert "NOTE: no value of age lies between the bounds" in CliRunner().invoke(app, words).output
 
 
+def test_what_looks_odd_is_told_to_the_owner_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pain = '[data.features.pain]\nlevels = ["mild", "severe"]\nmissing = "drop"\n\n'
+    study = STUDY.replace("[data.target]", f"{pain}[data.target]")
+    rows = ["50,mild,yes", "61,Mild,no", "999,severe,no", "33,mild,no"]
+    own = tmp_path / "own.csv"
+    own.write_text("\n".join(["age,pain,ill", *rows]) + "\n")
+    (tmp_path / "study.toml").write_text(study)
+    words = ["check", str(tmp_path / "study.toml"), "--data", str(own)]
+    said = CliRunner().invoke(app, words).output
+    assert "999 of age is far outside" in said and 'missing_values = ["999"] in [data]' in said
+    assert "levels of pain differ only in case" in said and 'map = { "Mild" = "mild" }' in said
+    assert "999" not in caplog.text
+    coded = study.replace("[data.features]", 'missing_values = ["999"]\n\n[data.features]')
+    assert count(parse_study(coded), own).far == {}
+
+
 def test_a_private_number_is_rounded_up(tmp_path: Path) -> None:
     study = DROPPING.replace("clip = 1.0", 'clip = 1.0\nrelation = "add_remove"').replace(
         'loss = "logistic"', 'loss = "logistic"\nnormaliser = { north = 4, south = 9 }'

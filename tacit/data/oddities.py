@@ -1,0 +1,86 @@
+"""What in a table looks like a mistake: codes among numbers, and levels in several spellings.
+
+It is seen in private values: a hint for the owner of the records only, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from tacit.data.columns import read_numbers
+from tacit.data.guessing import MANY
+
+_CODE = re.compile(r"99+|88+|77+|-9+|-8+|-7+")
+"""Whole numbers by which values are often coded as missing."""
+
+
+def far_codes(column: pd.Series, decimal: str = ".") -> list[str]:
+    """Numbers such as 999 or -9 that are far outside all others of a column.
+
+    Far is further from the others than these are apart, or below 0 where no other is.
+
+    Args:
+        column: column of numbers, or of text for such.
+        decimal: decimal mark of numbers that are text.
+
+    Example:
+        >>> far_codes(pd.Series([31.0, 999.0, 77.0, 84.0])), far_codes(pd.Series(["3", "-9", "0"]))
+        (['999'], ['-9'])
+        >>> far_codes(pd.Series([70.0, 99.0, 85.0]))
+        []
+    """
+    found, wrong = read_numbers(column.dropna(), decimal=decimal)
+    values = np.unique(found[~wrong & np.isfinite(found)])
+    coded = np.array([_CODE.fullmatch(f"{each:.15g}") is not None for each in values], dtype=bool)
+    # a column may have several codes, and an ordinary number may look like one
+    while coded.any() and not coded.all():
+        low, high = values[~coded].min(), values[~coded].max()
+        apart = np.where(values > high, values - high, low - values)
+        far = coded & ((apart > high - low) | ((values < 0) & (low >= 0)))
+        if (far == coded).all():
+            return [f"{each:.15g}" for each in values[coded]]
+        coded = far
+    return []
+
+
+def spellings(column: pd.Series) -> dict[str, str]:
+    """Levels of a column of text that differ from a more frequent one only in case or blanks.
+
+    Args:
+        column: column of text; one with many different values has no levels.
+
+    Returns:
+        What would make them one: the other spellings, each with the most frequent.
+
+    Example:
+        >>> spellings(pd.Series(["mild", "Mild", "severe ", "mild", "severe", "severe"]))
+        {'Mild': 'mild', 'severe ': 'severe'}
+    """
+    counts = Counter(each for each in column.dropna() if isinstance(each, str))
+    alike: dict[str, list[str]] = {}
+    for text in sorted(counts, key=lambda text: (-counts[text], text)):
+        alike.setdefault(" ".join(text.casefold().split()), []).append(text)
+    if len(alike) > MANY:
+        return {}
+    return {other: first for first, *others in alike.values() for other in others}
+
+
+def as_map(recoding: Mapping[str, str]) -> str:
+    """A recoding as a table of TOML, as `map` of a column and --map take it.
+
+    Example:
+        >>> as_map({"YES ": "yes"})
+        '{ "YES " = "yes" }'
+    """
+    from json import dumps
+
+    pairs = (
+        f"{dumps(old, ensure_ascii=False)} = {dumps(new, ensure_ascii=False)}"
+        for old, new in recoding.items()
+    )
+    return "{ " + ", ".join(pairs) + " }"
