@@ -139,13 +139,13 @@ class Network:
         if "/hello/" in key:
             self._at.note("greeted", process, key, greeting(data))
             return
-        told = digest_of(data).hex()[:16] if data.startswith(MAGIC) else ""
-        self._at.note("left", Process(number, process.start), key, digest(data), told)
-        if "/word/" in key or (process.relays and digest(data) in process.sent):
+        told, whole = digest_of(data).hex()[:16] if data.startswith(MAGIC) else "", digest(data)
+        self._at.note("left", Process(number, process.start), key, whole, told)
+        if "/word/" in key or (process.relays and whole in process.sent):
             return  # who passes on messages answers from memory when its part has ended
         if not committed(process, data):
             self._at.note("not on disk", process, key)
-        process.sent.add(digest(data))
+        process.sent.add(whole)
 
     def _said(self, sender: int, receiver: int, key: str, data: bytes) -> list[bytes]:
         liar = self.liars.get(sender)

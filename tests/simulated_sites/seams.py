@@ -72,6 +72,9 @@ _STAND_INS: dict[str, Any] = {
     "uuid": SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=world().random(16, "uuid").hex())),
 }
 
+_GARBAGE = 50_000
+"""Objects after which those are looked for that refer to each other and to nothing else."""
+
 
 _found: dict[Callable[..., Any], dict[Any, Any]] = {}
 """By function: what it said."""
@@ -167,7 +170,8 @@ def replaced() -> Generator[None, None, None]:
         put(process, "mixing_of", _mixing(process.mixing_of))
         for name in ("source", "unsigned", "offers", "toml"):
             put(Manifest, name, _once(getattr(Manifest, name)))
-        put(Manifest, "run", property(_once(Manifest.run.fget)))
+        for name in ("run", "summed", "relayed", "masked"):
+            put(Manifest, name, property(_once(vars(Manifest)[name].fget)))
         put(Card, "public_key", public_key)
         put(checking, "read_manifest", lambda path: world().manifest)
         put(checking, "load", lambda folder: world().keys[folder])
@@ -197,4 +201,6 @@ def replaced() -> Generator[None, None, None]:
         gc.collect()
         gc.freeze()
         stack.callback(gc.unfreeze)
+        stack.callback(gc.set_threshold, *gc.get_threshold())
+        gc.set_threshold(_GARBAGE, 10, 10)
         yield
