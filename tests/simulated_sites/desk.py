@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from tacit._engine import agent_step
@@ -22,6 +23,14 @@ _receive = agent_step._receive.__wrapped__
 _peer_inbox = agent_step._peer_inbox.__wrapped__
 
 
+def _sent(common: Any, state: Any, scale: Any, replay: Any, objective: Any = None) -> Any:
+    return _send(common, state, objective, scale, replay)
+
+
+def _asked(common: Any, state: Any, scale: Any, objective: Any = None) -> Any:
+    return _ask(common, state, objective, scale)
+
+
 class _Shared:
     """What the desks of one plan share."""
 
@@ -30,7 +39,23 @@ class _Shared:
         self.compiled: dict[Any, Any] = {}
         self.scales: dict[Any, Any] = {}
         self.initial: dict[Any, Any] = {}
+        self.places: dict[Any, Any] = {}
+        self._flat: dict[int, tuple[Any, Any, int]] = {}
+        self.structures: list[Any] = []
+        """Of objectives, without their numbers."""
         self.answer = jax.jit(lambda state: plan.method.solution(state))
+
+    def flat(self, objective: Any) -> tuple[Any, int]:
+        """The numbers of an objective, and the place of its structure; taken apart once."""
+        found = self._flat.get(id(objective))
+        if found is None:
+            leaves, structure = jax.tree.flatten(objective)
+            if structure not in self.structures:
+                self.structures.append(structure)
+            # kept with the objective, so that no id is used again
+            found = objective, leaves, self.structures.index(structure)
+            self._flat[id(objective)] = found
+        return found[1:]
 
 
 class Desk(AgentStep):
@@ -38,33 +63,41 @@ class Desk(AgentStep):
 
     shared: _Shared
 
-    def _call(self, name: str, at: At, function: Any, *given: Any) -> Any:
-        key = name, at.phase, self.server
+    def _call(self, name: str, at: At, function: Any, *given: Any, objective: Any = None) -> Any:
+        leaves, place = self.shared.flat(objective)
+        key = name, at.phase, self.server, place
         found = self.shared.compiled.get(key)
         if found is None:
+            structure = self.shared.structures[place]
 
-            def whole(where: Any, secret: Any, *given: Any) -> Any:
+            def whole(where: Any, secret: Any, leaves: Any, given: Any) -> Any:
                 round, step, agent, degree = where
                 common = agent_step._Common(self.plan, round, step, agent, degree, secret, at.phase)
-                return function(common, *given)
+                named = {} if objective is None else {"objective": structure.unflatten(leaves)}
+                return function(common, *given, **named)
 
             found = self.shared.compiled[key] = jax.jit(whole)
-        where = tuple(map(np.asarray, (at.round, at.step, self.agent, self.degree)))
-        return found(where, self.secret, *given)
+        return found(self._where(at), self.secret, leaves, given)
+
+    def _where(self, at: At) -> Any:
+        where = at.round, at.step, self.agent, self.degree
+        if where not in self.shared.places:
+            self.shared.places[where] = tuple(map(jnp.asarray, where))
+        return self.shared.places[where]
 
     def scale(self, at: At) -> Any:
         key = at.phase, max(at.round, 0), self.agent
         if key not in self.shared.scales:
-            self.shared.scales[key] = np.asarray(super().scale(at))
+            self.shared.scales[key] = jnp.asarray(super().scale(at))
         return self.shared.scales[key]
 
     def send(self, at: At, state: Any, objective: Any = None, replay: Any = None) -> Any:
         name = "send" if replay is None else "send again"
-        found = self._call(name, at, _send, state, objective, self.scale(at), replay)
+        found = self._call(name, at, _sent, state, self.scale(at), replay, objective=objective)
         return found[0], to_bytes(found[1]), found[2]
 
     def ask(self, at: At, state: Any, objective: Any) -> Any:
-        return self._call("ask", at, _ask, state, objective, self.scale(at))
+        return self._call("ask", at, _asked, state, self.scale(at), objective=objective)
 
     def initial(self) -> Any:
         if self.agent not in self.shared.initial:

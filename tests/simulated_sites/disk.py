@@ -35,8 +35,7 @@ class Connection(sqlite3.Connection):
         super().__init__(database, *more, **named)
         at = world()
         self._process = at.process
-        text = str(database)
-        self.path = Path(text.removeprefix("file:").partition("?")[0])
+        self.path = Path(str(database).removeprefix("file:").partition("?")[0])
         self._before: Image | None = None  # since which nothing is certain to be on the disk
         self._waits: bool | None = None
         """Whether commits wait for the disk; `None` if that was not asked since it was set."""

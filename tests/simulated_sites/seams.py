@@ -32,6 +32,7 @@ from tacit.deploy.messages import transport
 from tacit.deploy.operate import watch
 from tacit.deploy.operate.watch import Watch
 from tacit.privacy.noise import stream
+from tacit.study import fitted
 from tests.simulated_sites import cast, files, threads
 from tests.simulated_sites.desk import answer, desk
 from tests.simulated_sites.disk import SQLITE
@@ -80,13 +81,18 @@ _found: dict[Callable[..., Any], dict[Any, Any]] = {}
 """By function: what it said."""
 
 
+def _same(value: Any) -> Any:
+    """What tells objects apart: for the keys that pairs of members share, their contents."""
+    return tuple(sorted(value.items())) if type(value) is dict else id(value)
+
+
 def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, computed once for the same objects."""
     found = _found.setdefault(function, {})
 
     @functools.wraps(function)
     def kept(*given: Any, **named: Any) -> Any:
-        key = (*map(id, given), *((name, id(value)) for name, value in sorted(named.items())))
+        key = (*map(_same, given), *((name, _same(value)) for name, value in sorted(named.items())))
         if key not in found:
             process = world().process if simulating() else None
             drawn = {} if process is None else dict(process.draws)
@@ -181,6 +187,7 @@ def replaced() -> Generator[None, None, None]:
         for name in (*laid_out, "neighbours", "sum_graph", "seats"):
             put(process, name, _kept(getattr(process, name)))
         put(watch, "seats", _kept(watch.seats))
+        put(fitted, "schema", _kept(fitted.schema))
         put(paying, "charges", _kept(paying.charges))
         for module in (checking, session):
             put(module, "versions", lambda: versions)
