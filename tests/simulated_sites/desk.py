@@ -11,15 +11,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit._engine import agent_step
-from tacit._engine.agent_step import AgentStep, At, Payload, from_bytes, to_bytes
-from tacit._engine.mixing import client_inbox
+from tacit._engine.agent_step import AgentStep, At, Payload, from_bytes, sum_inbox, to_bytes
+from tacit._engine.mixing import client_inbox, server_inbox
 from tacit.method.phase import Phase
 from tacit.network.base import Mixing
+from tacit.privacy.noise.sums import value_of
 from tacit.types import Role
 
 _send = agent_step._send.__wrapped__
 _ask = agent_step._ask.__wrapped__
 _receive = agent_step._receive.__wrapped__
+_stack = agent_step._stack
 _peer_inbox = agent_step._peer_inbox.__wrapped__
 
 
@@ -129,7 +131,20 @@ class Desk(AgentStep):
                 payload,
             )
         if self.server:
-            return super().receive(at, phase, state, wire, mixing, like)
+            like = next(iter(wire.values()), like)
+            payload, present = _stack([wire.get(i) for i in range(self.plan.agents)], like)
+            weight = np.asarray(self.plan.network.client_weight, self.plan.x0.dtype)
+            return self._call(
+                "gather",
+                at,
+                lambda common, state, weight, *sent: _receive(
+                    common, state, server_inbox(weight, *sent, phase.combine)
+                ),
+                state,
+                weight,
+                present,
+                payload,
+            )
         return self._call(
             "receive",
             at,
@@ -141,7 +156,11 @@ class Desk(AgentStep):
         )
 
     def receive_sum(self, at: At, state: Any, total: Any, count: int) -> Any:
-        return self._call("sum", at, _receive, state, self._sum_inbox(at.phase, total, count))
+        value = value_of(total, self.plan.exponents[at.phase])
+        return self._call("sum", at, self._heard_sum, state, value, np.asarray(count))
+
+    def _heard_sum(self, common: Any, state: Any, value: Any, count: Any) -> Any:
+        return _receive(common, state, sum_inbox(value, count, self.plan.x0.dtype))
 
 
 _shared: dict[int, _Shared] = {}

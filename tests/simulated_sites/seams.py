@@ -31,6 +31,7 @@ from tacit.deploy.member import checking, divergence, paying, process, session
 from tacit.deploy.messages import transport
 from tacit.deploy.operate import watch
 from tacit.deploy.operate.watch import Watch
+from tacit.privacy.ledger import chain
 from tacit.privacy.noise import stream
 from tacit.study import fitted
 from tests.simulated_sites import cast, files, threads
@@ -72,6 +73,9 @@ _STAND_INS: dict[str, Any] = {
     "datetime": threads.Datetime,
     "uuid": SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=world().random(16, "uuid").hex())),
 }
+
+_ENTRIES = 4096
+"""Entries of ledgers that are read once, however often their bytes are read."""
 
 _GARBAGE = 50_000
 """Objects after which those are looked for that refer to each other and to nothing else."""
@@ -188,6 +192,7 @@ def replaced() -> Generator[None, None, None]:
             put(process, name, _kept(getattr(process, name)))
         put(watch, "seats", _kept(watch.seats))
         put(fitted, "schema", _kept(fitted.schema))
+        put(chain, "parsed", functools.lru_cache(_ENTRIES)(chain.parsed))
         put(paying, "charges", _kept(paying.charges))
         for module in (checking, session):
             put(module, "versions", lambda: versions)
