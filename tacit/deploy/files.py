@@ -7,7 +7,6 @@ import json
 import os
 import stat
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from tacit.errors import ConfigError
@@ -34,8 +33,7 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o
     if path.exists() and not path.is_file():  # as root, `replace` would remove even a device
         raise FileExistsError(errno.EEXIST, "it is not a regular file", str(path))
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with suppress(FileNotFoundError):
-        os.unlink(beside)
+    beside.unlink(missing_ok=True)
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         file.write(data)
         if durable:
@@ -50,11 +48,11 @@ def _move(beside: Path, path: Path) -> None:
     """Replace a file. On Windows, that is refused for as long as somebody reads the old one."""
     for pause in _PAUSES:
         try:
-            os.replace(beside, path)
+            beside.replace(path)
             return
         except PermissionError:
             time.sleep(pause)
-    os.replace(beside, path)
+    beside.replace(path)
 
 
 def write_text(path: Path, text: str, *, durable: bool = True) -> None:
