@@ -31,6 +31,7 @@ from tacit.deploy.member import checking, divergence, paying, process, session
 from tacit.deploy.messages import transport
 from tacit.deploy.operate import watch
 from tacit.deploy.operate.watch import Watch
+from tacit.privacy import accounting
 from tacit.privacy.ledger import chain
 from tacit.privacy.noise import stream
 from tacit.study import fitted
@@ -75,7 +76,7 @@ _STAND_INS: dict[str, Any] = {
 }
 
 _ENTRIES = 4096
-"""Entries of ledgers that are read once, however often their bytes are read."""
+"""Newest entries of ledgers, and sums of events, that are looked through once."""
 
 _GARBAGE = 50_000
 """Objects after which those are looked for that refer to each other and to nothing else."""
@@ -118,6 +119,12 @@ def _once(function: Callable[..., Any]) -> Callable[..., Any]:
         return found[id(own)][1]
 
     return kept
+
+
+def _of_events(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What events cost, computed once for the same ones: budgets are checked again and again."""
+    found = functools.lru_cache(_ENTRIES)(function)
+    return lambda events, delta: found(tuple(events), delta)
 
 
 def _mixing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,6 +199,8 @@ def replaced() -> Generator[None, None, None]:
             put(process, name, _kept(getattr(process, name)))
         put(watch, "seats", _kept(watch.seats))
         put(fitted, "schema", _kept(fitted.schema))
+        for name in ("epsilon", "quick_epsilon"):
+            put(accounting, name, _of_events(getattr(accounting, name)))
         put(chain, "parsed", functools.lru_cache(_ENTRIES)(chain.parsed))
         put(paying, "charges", _kept(paying.charges))
         for module in (checking, session):
