@@ -6,6 +6,7 @@ nth of a link has the fault that the run's list names for it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections import defaultdict
@@ -38,6 +39,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
+@functools.lru_cache(1024)
 def greeting(data: bytes) -> str:
     """What stands for what a greeting says: a damaged bit beside it, as in padding, is harmless."""
     return digest(json.loads(data)["text"].encode())

@@ -78,7 +78,7 @@ _STAND_INS: dict[str, Any] = {
 _ENTRIES = 4096
 """Newest entries of ledgers, and sums of events, that are looked through once."""
 
-_GARBAGE = 50_000
+_GARBAGE = 200_000
 """Objects after which those are looked for that refer to each other and to nothing else."""
 
 
