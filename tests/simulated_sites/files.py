@@ -4,6 +4,8 @@ A name that was changed is on the disk when its folder is synced, and the conten
 the file is. Until then a power cut may take them: the last changes in a folder first.
 """
 
+# ruff: noqa: PTH110, PTH112, PTH120 - asked at every change of a name, and pathlib takes longer
+
 from __future__ import annotations
 
 import errno

@@ -84,7 +84,7 @@ def _make(path: Path) -> None:
 def still_there(path: Path, number: int) -> bool:
     """Whether a path still leads to the file opened there, by the file's number."""
     try:
-        return os.stat(path).st_ino == number
+        return path.stat().st_ino == number
     except OSError:
         return False
 
