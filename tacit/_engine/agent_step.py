@@ -14,6 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike, DTypeLike
 from jaxtyping import Array, Int, Int64, PRNGKeyArray
 
 from tacit._engine.mixing import client_inbox, server_inbox
@@ -230,17 +231,7 @@ class AgentStep:
     def _sum_inbox(self, phase: int, total: Int64[np.ndarray, " n"], count: int) -> Inbox:
         exponent = self.plan.exponents[phase]
         assert exponent is not None
-        value = jnp.asarray(value_of(total, exponent))
-        value = value.astype(self.plan.x0.dtype)
-        return Inbox(
-            payload=None,
-            mask=None,
-            weight=None,
-            self_weight=jnp.zeros((), value.dtype),
-            degree=jnp.asarray(count),
-            mixed=value / count,
-            total=value,
-        )
+        return sum_inbox(value_of(total, exponent), count, self.plan.x0.dtype)
 
     def _inbox(
         self, phase: Phase, wire: Mapping[int, Payload], mixing: Mixing, like: Payload | None
@@ -284,6 +275,20 @@ class AgentStep:
             phase=at.phase,
             pairs=self.pairs,
         )
+
+
+def sum_inbox(total: ArrayLike, count: ArrayLike, dtype: DTypeLike) -> Inbox:
+    """The coordinator's inbox after a masked sum of `count` agents."""
+    value = jnp.asarray(total).astype(dtype)
+    return Inbox(
+        payload=None,
+        mask=None,
+        weight=None,
+        self_weight=jnp.zeros((), value.dtype),
+        degree=jnp.asarray(count),
+        mixed=value / count,
+        total=value,
+    )
 
 
 @eqx.filter_jit

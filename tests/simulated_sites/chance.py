@@ -15,6 +15,7 @@ class Chance:
 
     def __init__(self, seed: int) -> None:
         self._key = seed.to_bytes(16, "little")
+        self._shares = hashlib.blake2b(key=self._key, digest_size=7)
 
     def data(self, count: int, *label: Any) -> bytes:
         """Bytes for a purpose."""
@@ -23,7 +24,8 @@ class Chance:
 
     def share(self, *label: Any) -> float:
         """A number in [0, 1)."""
-        found = hashlib.blake2b(repr(label).encode(), key=self._key, digest_size=7)
+        found = self._shares.copy()
+        found.update(repr(label).encode())
         return int.from_bytes(found.digest(), "little") / 2.0**56
 
     def below(self, count: int, *label: Any) -> int:

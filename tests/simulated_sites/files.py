@@ -4,6 +4,8 @@ A name that was changed is on the disk when its folder is synced, and the conten
 the file is. Until then a power cut may take them: the last changes in a folder first.
 """
 
+# ruff: noqa: PTH110, PTH112, PTH120 - asked at every change of a name, and pathlib takes longer
+
 from __future__ import annotations
 
 import errno
@@ -57,8 +59,9 @@ def _changing(change: Callable[..., Any], *paths: Any, lost: Callable[[], None],
     if fault is not None and fault.kind == "kill before name":
         at.die(process, fault)
     change(*paths)
-    at.names[process.member].append((str(Path(to).parent), lost))
-    at.note("name", process, Path(to).name.partition(".db")[0])
+    folder, name = os.path.split(to)
+    at.names[process.member].append((folder, lost))
+    at.note("name", process, name.partition(".db")[0])
     if fault is not None and fault.kind == "lost name":
         process.cut = True
         at.die(process, fault)
@@ -79,7 +82,12 @@ def _back(path: str, kept: bytes | None) -> Callable[[], None]:
 
 
 def _held(path: str) -> bytes | None:
-    return Path(path).read_bytes() if Path(path).is_file() else None
+    try:
+        handle = _REAL["open"](path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return file.read()
 
 
 def replace(source: Any, target: Any, **more: Any) -> None:
@@ -98,7 +106,7 @@ def unlink(path: Any, **more: Any) -> None:
     if _asking(path) is None:
         return _REAL["unlink"](path, **more)
     name = os.fspath(path)
-    if not Path(name).exists():
+    if not os.path.exists(name):
         return _REAL["unlink"](path, **more)
     _changing(_REAL["unlink"], path, lost=_back(name, _held(name)), to=path)
     return None
@@ -112,7 +120,7 @@ def link(source: Any, target: Any, **more: Any) -> None:
 
 
 def mkdir(path: Any, mode: int = 0o777, **more: Any) -> None:
-    if _asking(path) is None or Path(path).exists():
+    if _asking(path) is None or os.path.exists(path):
         return _REAL["mkdir"](path, mode, **more)
 
     def undo() -> None:
@@ -129,13 +137,13 @@ def open_(path: Any, flags: int, mode: int = 0o777, **more: Any) -> int:
     at, process = asking
     at.hub.touch()
     name = os.fspath(path)
-    new = bool(flags & os.O_CREAT) and not Path(name).exists()
+    new = bool(flags & os.O_CREAT) and not os.path.exists(name)
     if new and at.fills(process):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
     handle = _REAL["open"](path, flags, mode, **more)
     _handles[handle] = name
     if new:
-        at.names[process.member].append((str(Path(name).parent), _back(name, None)))
+        at.names[process.member].append((os.path.dirname(name), _back(name, None)))
         at.unsynced[name] = process.member
     return handle
 
@@ -148,7 +156,7 @@ def fsync(handle: int) -> None:
     at.hub.touch()
     name = _handles.get(handle, "")
     at.unsynced.pop(name, None)
-    if Path(name).is_dir():
+    if os.path.isdir(name):
         at.names[process.member] = [each for each in at.names[process.member] if each[0] != name]
     return None
 

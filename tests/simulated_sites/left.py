@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.deploy.member.adding import ADDING
 from tacit.privacy.ledger import verify
-from tacit.privacy.ledger.reading import read
+from tests.simulated_sites.disk import opened
 
 
 @dataclass
@@ -56,7 +56,7 @@ def found(folder: Path, run: bytes, *, thorough: bool) -> Left:
         if thorough:
             sound = verify(ledger)
             left.unsound = "" if sound.sound else str(sound)
-            left.over = any(each.spent > each.epsilon for each in read(ledger).balances)
+            left.over = any(each.spent > each.epsilon for each in sound.balances)
     left.absences = _absences(state / "journal.db")
     left.without = {agent for agent, _, _ in left.absences}
     left.without |= {agent for agent, _, _ in _absences(state / ADDING / "journal.db")}
@@ -69,7 +69,7 @@ def found(folder: Path, run: bytes, *, thorough: bool) -> Left:
 def _absences(journal: Path) -> list[tuple[int, int, int | None]]:
     if not journal.exists():
         return []
-    with closing(sqlite3.connect(journal)) as file:
+    with closing(opened(journal)) as file:
         try:
             return file.execute("SELECT * FROM absences").fetchall()
         except sqlite3.Error:
@@ -77,7 +77,7 @@ def _absences(journal: Path) -> list[tuple[int, int, int | None]]:
 
 
 def _releases(ledger: Path) -> list[dict[str, Any]]:
-    with closing(sqlite3.connect(ledger)) as file:
+    with closing(opened(ledger)) as file:
         rows = file.execute("SELECT text FROM entries").fetchall()
     entries = [json.loads(text) for (text,) in rows]
     return [each["what"] for each in entries if each["kind"] == "release"]

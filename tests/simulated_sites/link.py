@@ -6,6 +6,7 @@ nth of a link has the fault that the run's list names for it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections import defaultdict
@@ -38,6 +39,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
+@functools.lru_cache(1024)
 def greeting(data: bytes) -> str:
     """What stands for what a greeting says: a damaged bit beside it, as in padding, is harmless."""
     return digest(json.loads(data)["text"].encode())
@@ -139,13 +141,13 @@ class Network:
         if "/hello/" in key:
             self._at.note("greeted", process, key, greeting(data))
             return
-        told = digest_of(data).hex()[:16] if data.startswith(MAGIC) else ""
-        self._at.note("left", Process(number, process.start), key, digest(data), told)
-        if "/word/" in key or (process.relays and digest(data) in process.sent):
+        told, whole = digest_of(data).hex()[:16] if data.startswith(MAGIC) else "", digest(data)
+        self._at.note("left", Process(number, process.start), key, whole, told)
+        if "/word/" in key or (process.relays and whole in process.sent):
             return  # who passes on messages answers from memory when its part has ended
         if not committed(process, data):
             self._at.note("not on disk", process, key)
-        process.sent.add(digest(data))
+        process.sent.add(whole)
 
     def _said(self, sender: int, receiver: int, key: str, data: bytes) -> list[bytes]:
         liar = self.liars.get(sender)

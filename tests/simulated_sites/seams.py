@@ -30,7 +30,10 @@ from tacit.deploy.identity.keys import Card
 from tacit.deploy.member import checking, divergence, paying, process, session
 from tacit.deploy.messages import transport
 from tacit.deploy.operate.watch import Watch
+from tacit.privacy import accounting
+from tacit.privacy.ledger import chain
 from tacit.privacy.noise import stream
+from tacit.study import fitted
 from tests.simulated_sites import cast, files, threads
 from tests.simulated_sites.desk import answer, desk
 from tests.simulated_sites.disk import SQLITE
@@ -71,9 +74,20 @@ _STAND_INS: dict[str, Any] = {
     "uuid": SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=world().random(16, "uuid").hex())),
 }
 
+_ENTRIES = 4096
+"""Newest entries of ledgers, and sums of events, that are looked through once."""
+
+_GARBAGE = 200_000
+"""Objects after which those are looked for that refer to each other and to nothing else."""
+
 
 _found: dict[Callable[..., Any], dict[Any, Any]] = {}
 """By function: what it said."""
+
+
+def _same(value: Any) -> Any:
+    """What tells objects apart: for the keys that pairs of members share, their contents."""
+    return tuple(sorted(value.items())) if type(value) is dict else id(value)
 
 
 def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,7 +96,7 @@ def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def kept(*given: Any, **named: Any) -> Any:
-        key = (*map(id, given), *((name, id(value)) for name, value in sorted(named.items())))
+        key = (*map(_same, given), *((name, _same(value)) for name, value in sorted(named.items())))
         if key not in found:
             process = world().process if simulating() else None
             drawn = {} if process is None else dict(process.draws)
@@ -104,6 +118,12 @@ def _once(function: Callable[..., Any]) -> Callable[..., Any]:
         return found[id(own)][1]
 
     return kept
+
+
+def _of_events(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What events cost, computed once for the same ones: budgets are checked again and again."""
+    found = functools.lru_cache(_ENTRIES)(function)
+    return lambda events, delta: found(tuple(events), delta)
 
 
 def _mixing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -166,7 +186,8 @@ def replaced() -> Generator[None, None, None]:
         put(process, "mixing_of", _mixing(process.mixing_of))
         for name in ("source", "unsigned", "offers", "toml"):
             put(Manifest, name, _once(getattr(Manifest, name)))
-        put(Manifest, "run", property(_once(Manifest.run.fget)))
+        for name in ("run", "summed", "relayed", "masked"):
+            put(Manifest, name, property(_once(vars(Manifest)[name].fget)))
         put(Card, "public_key", public_key)
         put(checking, "read_manifest", lambda path: world().manifest)
         put(checking, "load", lambda folder: world().keys[folder])
@@ -175,6 +196,10 @@ def replaced() -> Generator[None, None, None]:
         laid_out = ("declared", "check_secure", "releases", "forms")
         for name in (*laid_out, "neighbours", "sum_graph"):
             put(process, name, _kept(getattr(process, name)))
+        put(fitted, "schema", _kept(fitted.schema))
+        for name in ("epsilon", "quick_epsilon"):
+            put(accounting, name, _of_events(getattr(accounting, name)))
+        put(chain, "parsed", functools.lru_cache(_ENTRIES)(chain.parsed))
         put(paying, "charges", _kept(paying.charges))
         for module in (checking, session):
             put(module, "versions", lambda: versions)
@@ -195,4 +220,6 @@ def replaced() -> Generator[None, None, None]:
         gc.collect()
         gc.freeze()
         stack.callback(gc.unfreeze)
+        stack.callback(gc.set_threshold, *gc.get_threshold())
+        gc.set_threshold(_GARBAGE, 10, 10)
         yield

@@ -19,6 +19,9 @@ from tests.simulated_sites.shrink import shrunk
 
 _WEIGHTS = (5, 2, 2, 2)
 
+_PART = 200
+"""Seeds that a process runs at a time."""
+
 COLUMNS = {
     "kills": ("kill", "kill before publish", "kill after publish", "kill before name"),
     "kills around a commit": ("kill before commit", "kill after commit"),
@@ -123,7 +126,7 @@ def many(
         seconds: seconds after which no further seeds are begun.
         told: function called now and then with what they did so far.
     """
-    size = max(min(50, -(-(after - first) // workers)), 1)
+    size = max(min(_PART, -(-(after - first) // workers)), 1)
     parts = [range(at, min(at + size, after)) for at in range(first, after, size)]
     total, ends = Tally(), time.monotonic() + seconds
     if workers == 1:

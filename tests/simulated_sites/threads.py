@@ -28,7 +28,7 @@ class Lock:
         hub = world().hub
         hub.touch()
         me = hub.current
-        while self._owner is not None and not (self.again and self._owner is me):
+        while self._owner is not None and (self._owner is not me or not self.again):
             if me is None:
                 raise AssertionError("a callback waits for a lock outside of a process")
             self._waiting.append(me)

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from tacit._engine.agent_step import AgentStep, At
-from tacit._engine.measures import within
 from tacit.deploy.member.run_spec import RunSpec
 from tacit.errors import RuntimeFailure
 from tacit.types import Role, State
@@ -21,8 +19,8 @@ log = logging.getLogger("tacit.site")
 
 def check_model(desk: AgentStep, model: np.ndarray) -> None:
     """Report a coordinator's model that only a diverged run could have."""
-    far = float(np.max(np.abs(model - np.asarray(desk.plan.x0))))
-    if not within(desk.plan, jnp.asarray(model)):
+    far = _distance(desk, model)
+    if not far <= float(desk.plan.divergence):
         log.error(
             "the coordinator's model is %(far).3g from where the run began, further than "
             "divergence in [run] allows: it diverged, or a member sent meaningless numbers. Do "
@@ -39,7 +37,8 @@ def check_diverged(desk: AgentStep, state: State, round: int) -> None:
     """
     finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))
     # a client's answer comes from the coordinator
-    if finite and (desk.role is Role.CLIENT or within(desk.plan, jnp.asarray(answer(desk, state)))):
+    client = desk.role is Role.CLIENT
+    if finite and (client or _distance(desk, answer(desk, state)) <= float(desk.plan.divergence)):
         return
     how = "they are further from their start than divergence in [run] allows"
     raise _diverged(round, how if finite else "they are no longer finite")
@@ -67,6 +66,12 @@ def check_sent(terms: RunSpec, at: At, member: int, arrays: Sequence[np.ndarray]
 def answer(desk: AgentStep, state: State) -> np.ndarray:
     """The solution in a state, shape `(p,)`."""
     return np.asarray(eqx.filter_jit(desk.plan.method.solution)(state))
+
+
+def _distance(desk: AgentStep, model: np.ndarray) -> float:
+    """How far the coordinate of a model that moved furthest is from where the run began."""
+    with np.errstate(over="ignore", invalid="ignore"):  # such a distance is infinite, or nan
+        return float(np.max(np.abs(model - np.asarray(desk.plan.x0))))
 
 
 def _diverged(round: int, how: str) -> RuntimeFailure:

@@ -10,7 +10,7 @@ from typing import Any
 from tacit.deploy.agreement.declared import Declared, charges
 from tacit.deploy.member.checking import Options
 from tacit.deploy.messages.outgoing import Account
-from tacit.privacy.ledger import Ledger, read
+from tacit.privacy.ledger import Ledger
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def account_of(
         Ledger.create(path).close()
     with Ledger.open(path) as ledger:
         mine = run_.guarantee[number]
-        if options.ledger is None and not read(path).balances:
+        if options.ledger is None and not ledger.balances():
             # one run's budget, with room for rounding in the last digit
             ledger.set_budget(
                 owner, options.dataset, epsilon=mine.epsilon * (1 + 1e-9), delta=mine.delta

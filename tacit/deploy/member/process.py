@@ -229,7 +229,7 @@ def _take_part(
     if account is not None:
         noised, events = releases(run_, number, shared)
         releaser = Releaser(noised, events, account.owner)
-    phases = {phase.name: index for index, phase in enumerate(plan.method.phases())}
+    phases = {phase.name: index for index, phase in enumerate(run_.contract.phases)}
     outgoing = Outgoing(
         options.state / "journal.db",
         manifest.run.hex(),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from tacit._engine.agent_step import AgentStep
@@ -222,7 +221,7 @@ class Session:
             released = self._releaser.noised[at.phase](np.asarray(private), at)
             if self._terms.bounds is not None:
                 released = self._terms.bounds.cut(at.phase, self._desk.agent, released)
-            replay = jnp.asarray(released, self._desk.plan.x0.dtype)
+            replay = np.asarray(released, self._desk.plan.x0.dtype)
         after, (_, leaves), _ = self._desk.send(at, state, self._objective, replay)
         arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
         self._keep(turn, arrays, after, charge)

@@ -23,7 +23,10 @@ from tacit.errors import EnvironmentMismatch, WireError
 HELLO = "hello"
 """Its name below a member's number."""
 
-_FORMAT, _FORMATS = 2, range(1, 10)
+_HEXDIGITS = frozenset(hexdigits)
+
+_FORMAT = 2
+_FORMATS = sorted(range(1, 10), key=lambda format: format != _FORMAT)  # this one is tried first
 """That is written here, and those of other versions that are known for what they are."""
 _NONCE = 32
 """Digits of a nonce."""
@@ -74,7 +77,7 @@ class Question:
         asked, _, asker, nonce = parts
         if not all(each.isascii() and each.isdigit() and len(each) < 10 for each in (asked, asker)):
             return None
-        return cls(int(asked), int(asker), nonce) if set(nonce) <= set(hexdigits) else None
+        return cls(int(asked), int(asker), nonce) if _HEXDIGITS.issuperset(nonce) else None
 
 
 def write_hello(
@@ -127,13 +130,13 @@ def read_hello(data: bytes, question: Question, run: bytes, card: Card) -> Hello
     try:
         found = json.loads(data)
         text, signature = found["text"], found["signature"]
-        formats = [each for each in _FORMATS if verify(card, _signed(text, each), signature)]
-        if not formats:
+        formats = (each for each in _FORMATS if verify(card, _signed(text, each), signature))
+        if (signed := next(formats, None)) is None:
             raise WireError("the signature is not the sender's")
         said = json.loads(text)
         if said["run"] != run.hex():
             raise WireError("an answer from another run")
-        if formats != [_FORMAT] or said["versions"].get("tacit") != tacit.__version__:
+        if signed != _FORMAT or said["versions"].get("tacit") != tacit.__version__:
             raise EnvironmentMismatch(_another(card.name, said["versions"].get("tacit")))
         if Question(said["asked"], said["asker"], said["nonce"]) != question:
             raise WireError("an answer to another question")

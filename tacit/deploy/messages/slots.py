@@ -6,6 +6,7 @@ import hashlib
 import io
 import sqlite3
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -56,14 +57,13 @@ def packed(state: State) -> list[bytes | memoryview]:
     The contents of a state may change within a round, such as a gradient between send and receive:
     a missing leaf is stored as a short entry.
     """
-    leaves, _ = jax.tree.flatten_with_path(state, is_leaf=_absent)
-    pieces: list[bytes | memoryview] = [_places(leaves)]
-    for _, leaf in leaves:
+    leaves, structure = jax.tree.flatten(state, is_leaf=_absent)
+    pieces: list[bytes | memoryview] = [_places(structure)]
+    for leaf in leaves:
         pieces.append(_HERE if leaf is not None else _NOT_HERE)
         if leaf is not None:
-            array, head = np.asarray(leaf, order="C"), io.BytesIO()
-            npy.write_array_header_1_0(head, npy.header_data_from_array_1_0(array))
-            pieces += [head.getvalue(), array.reshape(-1).view(np.uint8).data]
+            array = np.asarray(leaf, order="C")
+            pieces += [_head(array.dtype, array.shape), array.reshape(-1).view(np.uint8).data]
     return pieces
 
 
@@ -77,13 +77,13 @@ def unpacked(data: bytes, like: State) -> Any:
     Raises:
         RuntimeFailure: it is not a state of this method.
     """
-    leaves, structure = jax.tree.flatten_with_path(like, is_leaf=_absent)
+    structure = jax.tree.structure(like, is_leaf=_absent)
     file = io.BytesIO(data)
     found: list[np.ndarray | None] = []
     try:
-        if file.read(_PLACES) != _places(leaves):
+        if file.read(_PLACES) != _places(structure):
             raise ValueError("other fields, or in another order")
-        for _ in leaves:
+        for _ in range(structure.num_leaves):
             found.append(np.load(file, allow_pickle=False) if file.read(1) == _HERE else None)
         complete = not file.read(1)
     except (ValueError, EOFError):
@@ -93,8 +93,20 @@ def unpacked(data: bytes, like: State) -> Any:
     return jax.tree.unflatten(structure, found)
 
 
-def _places(leaves: Sequence[tuple[Any, Any]]) -> bytes:
+@lru_cache(maxsize=64)
+def _head(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """What `np.save` writes before the numbers of an array in C order."""
+    file = io.BytesIO()
+    form = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    npy.write_array_header_1_0(file, form)
+    return file.getvalue()
+
+
+@lru_cache(maxsize=64)
+def _places(structure: Any) -> bytes:
     """A digest of the fields; without it two of the same shape could be exchanged."""
+    named = jax.tree.unflatten(structure, range(structure.num_leaves))
+    leaves, _ = jax.tree.flatten_with_path(named)
     names = "\n".join(jax.tree_util.keystr(path) for path, _ in leaves)
     return hashlib.sha256(names.encode()).digest()[:_PLACES]
 

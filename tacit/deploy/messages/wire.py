@@ -12,6 +12,7 @@ sends, so nothing is allocated on a stranger's claim.
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -263,7 +264,7 @@ def _fixed(address: Address, arrays: int) -> bytes:
 def _bytes(name: str, shape: tuple[int, ...]) -> int:
     if len(shape) > _MOST_AXES:
         raise WireError(f"an array with {len(shape)} axes cannot be sent")
-    return int(np.prod(shape, dtype=np.int64)) * np.dtype(name).itemsize
+    return math.prod(shape) * np.dtype(name).itemsize
 
 
 def _place(address: Address) -> str:

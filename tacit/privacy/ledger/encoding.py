@@ -51,6 +51,10 @@ _KINDS: Mapping[str, tuple[type[Event], Mapping[str, type]]] = {
     "Repeated": (Repeated, {"event": Event, "count": int}),
 }
 
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
 _NAMES: Mapping[type[Event], str] = {kind: name for name, (kind, _) in _KINDS.items()}
 
 
@@ -61,9 +65,7 @@ def canonical(document: object) -> str:
         >>> canonical({"b": [1, 2.5], "a": "é"})
         '{"a":"é","b":[1,2.5]}'
     """
-    return json.dumps(
-        document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return _CANONICAL.encode(document)
 
 
 def event_to_json(event: Event) -> dict[str, Any]:

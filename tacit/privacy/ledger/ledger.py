@@ -410,7 +410,7 @@ class Ledger:
             Number of releases whose bytes were deleted.
         """
         with self._thread, self._writer.usable():
-            done = [r.sequence for r in self._outbox.sent(agent, run, before)]
+            done = self._outbox.sent(agent, run, before)
             if done:
                 with self._writer.writing("delivered", {"releases": done}):
                     self._outbox.deliver(done)

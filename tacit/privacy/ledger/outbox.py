@@ -122,10 +122,14 @@ class Outbox:
             (sequence, sequence),
         )
 
-    def sent(self, agent: str, run: str, before: int) -> list[Prepared]:
-        """Releases of a run, entered before a number, whose bytes are still stored."""
-        where = "WHERE agent = ? AND run = ? AND sequence < ? AND status = 'PREPARED'"
-        return self._select(f"{where} ORDER BY sequence", (agent, run, before))
+    def sent(self, agent: str, run: str, before: int) -> list[int]:
+        """Numbers of releases of a run, entered before one, whose bytes are still stored."""
+        rows = self._connection.execute(
+            "SELECT sequence FROM releases WHERE agent = ? AND run = ? AND sequence < ? "
+            "AND status = 'PREPARED' ORDER BY sequence",
+            (agent, run, before),
+        )
+        return [sequence for (sequence,) in rows]
 
     def deliver(self, sequences: Sequence[int]) -> None:
         """Remove all recipients of these releases, and delete their bytes."""
@@ -141,13 +145,23 @@ class Outbox:
             f"FROM releases {where}",
             key,
         ).fetchall()
+        waiting = self._waiting([row[0] for row in rows])
         return [
-            Prepared(ReleaseId(*id), sequence, payload, state, input_hash, self._waiting(sequence))
+            Prepared(ReleaseId(*id), sequence, payload, state, input_hash, waiting[sequence])
             for sequence, *id, payload, state, input_hash in rows
         ]
 
-    def _waiting(self, sequence: int) -> tuple[str, ...]:
+    def _waiting(self, sequences: Sequence[int]) -> dict[int, tuple[str, ...]]:
+        """Who has yet to acknowledge each of these releases, in alphabetical order."""
+        found: dict[int, tuple[str, ...]] = dict.fromkeys(sequences, ())
+        if not found:
+            return found
         rows = self._connection.execute(
-            "SELECT recipient FROM pending WHERE sequence = ? ORDER BY recipient", (sequence,)
+            "SELECT sequence, recipient FROM pending WHERE sequence BETWEEN ? AND ? "
+            "ORDER BY sequence, recipient",
+            (min(found), max(found)),
         )
-        return tuple(name for (name,) in rows)
+        for sequence, name in rows:
+            if sequence in found:
+                found[sequence] += (name,)
+        return found

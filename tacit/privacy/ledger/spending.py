@@ -97,7 +97,7 @@ class Spending:
         if delta == 0.0:
             return self._pure_sum(more)
         mu = self._mu(more)
-        return None if mu is None else float(gaussian_dp.epsilon_from_mu(mu, delta))
+        return None if mu is None else _epsilon(mu, delta)
 
     def _mu(self, more: Tally | None) -> float | None:
         """Gaussian-DP parameter, rounded up, if everything is an unsampled Gaussian release."""
@@ -146,6 +146,12 @@ class Spending:
             {event: count + self._ahead for event, count in more.releases},
         )
         return True
+
+
+@lru_cache(maxsize=4096)
+def _epsilon(mu: float, delta: float) -> float:
+    """Epsilon of Gaussian releases; asked for the same ones whenever a ledger is read or told."""
+    return float(gaussian_dp.epsilon_from_mu(mu, delta))
 
 
 @lru_cache(maxsize=65536)
