@@ -30,7 +30,9 @@ def survival(rows: Sequence[Row], time: str) -> go.Figure:
     groups = list(dict.fromkeys(str(row["group"]) for row in rows))
     times = sorted({float(row["time"]) for row in rows})
     wide = (times[-1] - times[0]) or 1.0
-    shown = {times[i] for i in every(len(times), _COUNTS)}
+    shown = [times[i] for i in every(len(times), _COUNTS)]
+    if len(shown) > 2 and shown[-1] - shown[-2] < 0.6 * (shown[1] - shown[0]):
+        del shown[-2]  # its number would stand in that of the last
     for i, group in enumerate(groups):
         own = [row for row in rows if str(row["group"]) == group]
         x = [float(row["time"]) for row in own]
@@ -81,9 +83,9 @@ def survival(rows: Sequence[Row], time: str) -> go.Figure:
         xaxis={
             "title": {"text": plain(time)},
             "anchor": "y2",
-            "tickvals": sorted(shown),
-            "ticktext": [f"{each:.4g}" for each in sorted(shown)],
-            "range": [times[0] - 0.07 * wide, times[-1] + 0.05 * wide],
+            "tickvals": shown,
+            "ticktext": [f"{each:.4g}" for each in shown],
+            "range": [times[0] - 0.1 * wide, times[-1] + 0.06 * wide],
         },
         yaxis={"title": {"text": "survival"}, "domain": [low, 1.0], "range": [0.0, 1.02]},
         yaxis2={

@@ -13,6 +13,7 @@ from tacit import network, problem
 from tacit.errors import ConfigError
 from tacit.method import Refused
 from tacit.report import plot
+from tacit.report.curves import survival
 
 AGENTS = 3
 
@@ -125,3 +126,23 @@ def test_noise_is_drawn_with_and_without_masks() -> None:
     found = tacit.mean_noise(task, network.Coordinator(4), method, rounds=3)
     assert found is not None
     assert len(plot.mean_noise(found).data) >= 3
+
+
+def test_numbers_at_risk_do_not_stand_in_each_other() -> None:
+    rows = [
+        {"group": "", "time": time, "survival": 1.0, "lower": 1.0, "upper": 1.0, "at_risk": 100}
+        | {"band_lower": 1.0, "band_upper": 1.0}
+        for time in (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0)
+    ]
+    ticks = survival(rows, "years").layout.xaxis.tickvals
+    assert list(ticks) == [0.0, 3.0, 6.0, 9.0, 11.0]
+    assert list(survival(rows[:-1], "years").layout.xaxis.tickvals) == [
+        0.0,
+        2.0,
+        4.0,
+        6.0,
+        8.0,
+        10.0,
+    ]
+    ticks = survival([*rows, rows[-1] | {"time": 12.0}, rows[-1] | {"time": 13.0}], "years")
+    assert list(ticks.layout.xaxis.tickvals) == [0.0, 3.0, 6.0, 9.0, 13.0]
