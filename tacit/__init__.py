@@ -37,7 +37,17 @@ __version__ = "0.2.0.dev4"
 
 _MODULES = {"audit": "tacit.audit", "plot": "tacit.report.plot"}
 
-_PACKAGES = ("data", "method", "network", "privacy", "problem", "statistics", "study")
+_PACKAGES = (
+    "advise",
+    "data",
+    "method",
+    "network",
+    "privacy",
+    "problem",
+    "statistics",
+    "study",
+    "testing",
+)
 
 _HOMES = {
     "DGD": "tacit.method",
@@ -116,6 +126,8 @@ def _elsewhere(name: str) -> str:
     # tools look up dunders and submodules, and should not have to wait for JAX
     if name.startswith("_"):
         return ""
+    if name == "fit":
+        return "; the command `tacit fit` is tacit.glm in Python"
     if name[:1].isupper() and name in importlib.import_module("tacit.method").__all__:
         return f"; it is in tacit.method: from tacit.method import {name}"
     found = importlib.import_module("tacit.checks").close(name, [*__all__, *_MODULES, *_PACKAGES])

@@ -23,6 +23,12 @@ from tacit.privacy.ledger import Charge
 if TYPE_CHECKING:
     import pandas as pd
 
+_SHORTER = (
+    "the step is too large, or the clip and with it the noise, or the columns are; take a smaller "
+    "step or clip, or scale the columns"
+)
+"""Why a run diverges, and what to do."""
+
 
 @dataclass(frozen=True)
 class ReleaseRow:
@@ -160,7 +166,7 @@ class Result:
         if self.answer is not None and not isinstance(self.answer, Minimiser):
             return f"{self.status}; {self.answer.sentence()}\n{self.guarantee}"
         if self.diverged[0] >= 0:
-            return f"{self.status}; no answer\n{self.guarantee}"
+            return f"{self.status}; no answer: {_SHORTER}\n{self.guarantee}"
         trials, agents, _ = self.solutions.shape
         whose = f"mean answer of {agents} agents" + (" in the first trial" if trials > 1 else "")
         shown = np.array2string(self.solution, precision=4, threshold=12)
@@ -177,7 +183,8 @@ class Result:
         if self.answer is not None and not isinstance(self.answer, Minimiser):
             said += f"; {self.answer.sentence()}"
         elif self.diverged[0] >= 0:
-            return f"<p>{escape(self.status)}; no answer</p><p>{escape(str(self.guarantee))}</p>"
+            said = f"{self.status}; no answer: {_SHORTER}"
+            return f"<p>{escape(said)}</p><p>{escape(str(self.guarantee))}</p>"
         said_too = "".join(f"<p>{escape(each)}</p>" for each in doubts(self))
         table = self.frame().to_html(index=False)
         return f"<p>{escape(said)}</p>{table}{said_too}<p>{escape(str(self.guarantee))}</p>"
@@ -225,7 +232,9 @@ class Result:
 
     @property
     def solution(self) -> Float[np.ndarray, " p"]:
-        """The agents' mean answer in the first trial, shape `(p,)`."""
+        """The agents' mean answer in the first trial, shape `(p,)`; NaN if that diverged."""
+        if self.diverged[0] >= 0:
+            return np.full(self.solutions.shape[2], np.nan)
         return self.solutions[0].mean(axis=0)
 
     @property

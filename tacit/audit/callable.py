@@ -16,6 +16,7 @@ from tacit.arguments import checked
 from tacit.audit.curve import claimed_pair, claimed_trade_off, is_gaussian, trade_off
 from tacit.audit.estimators import lower_bounds, trials_to_reject
 from tacit.audit.family import scaled
+from tacit.audit.neighbours import same
 from tacit.audit.readings import Scores
 from tacit.audit.result import Audit
 from tacit.audit.sequential import FEWEST, LOOKS, Progress, attack, learned, looks
@@ -77,7 +78,7 @@ def audit_callable(
         progress: function called with (runs done per side, all runs per side).
 
     Raises:
-        ConfigError: an argument out of range.
+        ConfigError: an argument out of range, or the same data set twice.
         OracleError: the mechanism or the score failed, or gave something that is not finite.
         PrivacyError: a claim out of range.
 
@@ -99,6 +100,8 @@ def audit_callable(
         raise ConfigError(f"generator={generator!r} must be 'jax' or 'numpy'")
     if seed is not None and seed < 0:
         raise ConfigError(f"seed={seed!r} must be at least 0")
+    if _equal(data, neighbour):
+        raise ConfigError("data and neighbour are the same; change one record in one of them")
     seed = secrets.randbits(31) if seed is None else seed
     stated = claim if isinstance(claim, Guarantee) else _stated(*claim)
     settings: dict[str, Any] = {
@@ -220,6 +223,14 @@ class _Box:
                 return None
         same = found.shape == expected.shape and np.allclose(found, expected, rtol=1e-6)
         return at_once if same else None
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two data sets are one, as far as can be seen."""
+    try:
+        return one is other or same(one, other)
+    except Exception:  # objects of any kind may refuse to be compared
+        return False
 
 
 def _rows(found: Any, count: int) -> Float[np.ndarray, "runs numbers"]:

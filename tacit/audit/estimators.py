@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
+import numpy as np
+
 from tacit.arguments import checked
 from tacit.audit.readings import (
     AbstractReading,
@@ -30,6 +32,9 @@ FOR_GAUSSIAN = 0.94
 
 FOR_COUNTS = 0.8
 """Part that the hockey-stick reading gets where the claim is one pair of epsilon and delta."""
+
+_FEWEST = 10
+"""Fewer scores a side than this say nothing."""
 
 _MOST = 10_000_000
 
@@ -58,6 +63,9 @@ def lower_bounds(
         curve: function made by `tacit.audit.family.scaled`, which gives a sharper bound for other
             claims about releases of a known kind.
 
+    Raises:
+        ConfigError: too few scores, one that is no number, or an argument out of its range.
+
     Example:
         >>> import numpy as np
         >>> rng = np.random.default_rng(0)
@@ -66,6 +74,8 @@ def lower_bounds(
         >>> 4.2 < max(bound.epsilon for bound in found) < 4.3772  # what such a release costs
         True
     """
+    _check("scores", scores)
+    _check("others", others)
     readings = _readings(delta, gaussian, curve)
     scores, others = without_last_digits(scores, others)
     return tuple(
@@ -111,6 +121,15 @@ def trials_to_reject(
         )
 
     return least(refutes)
+
+
+def _check(name: str, scores: Scores) -> None:
+    if len(scores) < _FEWEST:
+        raise ConfigError(
+            f"{name} has {len(scores)} entries; give those of at least {_FEWEST} runs"
+        )
+    if np.isnan(scores).any():
+        raise ConfigError(f"{name}[{int(np.isnan(scores).argmax())}] is NaN; give one number a run")
 
 
 def least(refutes: Callable[[int], bool]) -> int | None:

@@ -114,7 +114,7 @@ def given(problem: Task, neighbour: Task, owner: int, units: int | None) -> Neig
         (getattr(p, "x0", None), p.normaliser, p.regulariser, p.constraint)
         for p in (problem, neighbour)
     ]
-    if not _same(*public):
+    if not same(*public):
         raise ProblemError(
             "the neighbouring problem has another starting point, normaliser, regulariser or "
             "constraint; these are public and the same for neighbours"
@@ -134,7 +134,7 @@ def given(problem: Task, neighbour: Task, owner: int, units: int | None) -> Neig
             "problems the same pad_to"
         )
     for agent in range(problem.agents):
-        if agent != owner and not _same(problem.agent(agent), neighbour.agent(agent)):
+        if agent != owner and not same(problem.agent(agent), neighbour.agent(agent)):
             raise ProblemError(
                 f"the data of {problem.names[agent]} differ too; neighbours differ in the data of "
                 f"one owner, here {problem.names[owner]}"
@@ -163,7 +163,7 @@ def _changed(one: AbstractPrivate, other: AbstractPrivate) -> int | None:
             for r in (one, other)
         ]
     else:
-        return None if not _same(one, other) else 0
+        return None if not same(one, other) else 0
     return int(np.sum(np.any(rows[0] != rows[1], axis=1)))
 
 
@@ -171,7 +171,7 @@ def _leaves(one: Any, other: Any) -> list[tuple[Any, Any]]:
     return list(zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True))
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
     """Whether two trees hold the same numbers."""
     if jax.tree.structure(one) != jax.tree.structure(other):
         return False

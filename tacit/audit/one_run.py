@@ -41,7 +41,8 @@ def one_run_bound(
         confidence: confidence of the bound, in (0, 1).
 
     Raises:
-        ConfigError: different numbers of scores and canaries, or an argument out of its range.
+        ConfigError: different numbers of scores and canaries, none, one that is NaN, or an
+            argument out of its range.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -53,6 +54,12 @@ def one_run_bound(
     canaries = len(scores)
     if len(included) != canaries:
         raise ConfigError(f"{canaries} scores for {len(included)} canaries; give one for each")
+    if np.isnan(scores).any():
+        raise ConfigError(
+            f"scores[{int(np.isnan(scores).argmax())}] is NaN; give one number a canary"
+        )
+    if not canaries:
+        raise ConfigError("scores is empty; give one for each canary")
     if not 1 <= guesses <= canaries:
         raise ConfigError(f"guesses={guesses!r} must be from 1 to the {canaries} canaries")
     if not (0.0 <= delta < 1.0 and 0.0 < confidence < 1.0):

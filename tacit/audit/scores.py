@@ -26,6 +26,9 @@ _MOST_QUADRATIC = 300
 
 _LEARNING = 0.75
 
+_LAST_DIGITS = 1e-12
+"""Share of a number that rounding may change."""
+
 
 @checked(ConfigError)
 def gaussian_log_ratio(
@@ -172,8 +175,8 @@ class LearnedScore:
         """Learn from runs on D and on D'.
 
         Covariances are shrunk towards a multiple of the identity, more strongly the fewer runs
-        there are per feature; a feature that never varies gets no weight. The quadratic score is
-        taken if it guesses clearly better on runs that it was not fitted to.
+        there are per feature; a feature that is the same in all runs gets no weight. The
+        quadratic score is taken if it guesses clearly better on runs that it was not fitted to.
 
         Args:
             rows: features of runs on D.
@@ -206,7 +209,11 @@ def _fitted(
 ) -> LearnedScore:
     """Gaussians with a common covariance, or separate ones, fitted to the two sets of points."""
     spread = np.sqrt((rows.var(axis=0) + others.var(axis=0)) / 2.0)
-    scale = np.where(spread > 0.0, spread, np.inf)
+    # what is constant on either side but differs tells the sides apart: the gap is its unit
+    gap = np.abs(rows.mean(axis=0) - others.mean(axis=0))
+    size = np.maximum(np.abs(rows).max(axis=0), np.abs(others).max(axis=0))
+    gap = np.where(gap > _LAST_DIGITS * size, gap, np.inf)
+    scale = np.where(spread > _LAST_DIGITS * size, spread, gap)
     centre = (rows.mean(axis=0) + others.mean(axis=0)) / 2.0
     clouds = [(side - centre) / scale for side in (rows, others)]
     means = [cloud.mean(axis=0) for cloud in clouds]

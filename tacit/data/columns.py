@@ -54,8 +54,8 @@ class Undeclared(ProblemError):
 
     def __init__(self, what: str, column: str, recoding: str, remedy: str, meant: str) -> None:
         remedies = (
-            f'correct it, declare the value, rewrite it (map = {recoding}, where "" is missing), '
-            f"or {remedy}"
+            f"correct it, declare the value, rewrite it (in a study map = {recoding}, where "
+            f'"" is missing; in Python by replace of pandas), or {remedy}'
         )
         super().__init__(_with(what, remedies, meant))
         self.what, self.column, self.recoding, self.meant = what, column, recoding, meant
@@ -179,6 +179,10 @@ def read_numbers(
     elif plain and not pd.api.types.is_complex_dtype(kind):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
+        if pd.api.types.is_datetime64_any_dtype(kind):
+            raise ProblemError(
+                f"column {column.name!r} holds dates; declare it as data.Date(earliest, latest)"
+            )
         raise ProblemError(
             f"column {column.name!r} holds values of type {kind}, which are not real numbers: "
             f"convert it before, or {remedy}"

@@ -12,12 +12,23 @@ import pandas as pd
 from tacit.errors import ProblemError
 
 
+def check_path(path: str | Path) -> None:
+    """Refuse a text that can be the path of no file.
+
+    Raises:
+        ProblemError: an empty text, or one with a null character.
+    """
+    if not str(path).strip() or "\0" in str(path):
+        raise ProblemError(f"path={str(path)!r} names no file; give the path of one")
+
+
 def read(path: str | Path) -> bytes:
     """The contents of a file, decompressed when its name ends in `.gz`.
 
     Raises:
         ProblemError: a file that is absent, empty, truncated or cannot be read.
     """
+    check_path(path)
     given, path = str(path), Path(path)
     try:
         if path.is_fifo():  # it may wait for ever for a writer, and can be read only once
@@ -68,6 +79,12 @@ def check_text(data: bytes, path: str | Path) -> None:
     Raises:
         ProblemError: such a file; the message names its kind.
     """
+    start = data[:200].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        raise ProblemError(
+            f"{path}: not a CSV file but an HTML page, as a server sends in place of a file that "
+            "it lacks or asks a login for; open it in a browser, and download the table itself"
+        )
     for first, kind in _OTHERS.items():
         if data.startswith(first):
             raise ProblemError(f"{path}: not a CSV file but {kind}")

@@ -205,6 +205,11 @@ def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
     except SyntaxError as error:
         raise _unknown((error.text or formula).strip()) from None
     except (FormulaicError, AttributeError, ValueError) as error:
+        if re.search(r"\([^()]*\|[^()]*\)", formula):
+            raise ProblemError(
+                f"formula={formula!r}: random effects, as in (1|site), are not available; leave "
+                "them out, or take the site as a column of the data"
+            ) from None
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ProblemError(
             f"formula={formula!r} cannot be read: {reason}; a name with blanks or brackets stands "

@@ -98,12 +98,22 @@ def _check_apart(data: Mapping[str, object]) -> None:
     """Refuse one table under two names: its records would count twice, and be protected once."""
     seen: dict[object, str] = {}
     for name, each in data.items():
-        first = seen.setdefault(str(each) if isinstance(each, str | Path) else id(each), name)
+        first = seen.setdefault(_identity(each), name)
         if first != name:
             raise ConfigError(
                 f"data[{first!r}] and data[{name!r}] are one table, whose records would count "
                 "twice; give each site its own"
             )
+
+
+def _identity(table: object) -> object:
+    """What two spellings of the path of one file have in common."""
+    if not isinstance(table, str | Path):
+        return id(table)
+    try:
+        return str(Path(table).resolve())
+    except (OSError, ValueError):  # no path at all, which is told where it is read
+        return str(table)
 
 
 def _check_columns(tables: Mapping[str, pd.DataFrame], names: Iterable[str] | None) -> None:

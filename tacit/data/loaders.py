@@ -24,7 +24,7 @@ from tacit.arguments import checked
 from tacit.data.columns import check_distinct
 from tacit.data.csv_files import load_csv
 from tacit.data.excel import load_excel
-from tacit.data.files import first_line, numbered, read
+from tacit.data.files import check_path, first_line, numbered, read
 from tacit.errors import ProblemError
 
 FILE = "file"
@@ -47,6 +47,7 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
         ProblemError: another suffix, a directory, an error from the loader, no file that matches,
             or files with different columns.
     """
+    check_path(path)
     if several(path):
         return _load_all(Path(path), options)
     name = Path(path).name.lower().removesuffix(".gz")

@@ -247,9 +247,14 @@ def _block(frame: Frame, schema: Schema, names: list[str]) -> Float[np.ndarray, 
 def _check_boolean(column: pd.Series, values: Float[np.ndarray, " n"]) -> None:
     bad = np.flatnonzero(~np.isnan(values) & (values != 0) & (values != 1))
     if len(bad):
+        present = np.unique(values[~np.isnan(values)])
+        remedy = "declare it as Numeric(lower, upper)"
+        if len(present) == 2:
+            levels = ", ".join(f"{each:g}" for each in present)
+            remedy = f"declare it as Categorical([{levels}]), of which the second counts as true"
         raise ProblemError(
             f"column {column.name!r} is declared Boolean, but {where(column, bad[0])} holds "
-            f"{show(column.iloc[bad[0]])}: declare it as Numeric(lower, upper)"
+            f"{show(column.iloc[bad[0]])}: {remedy}"
         )
 
 

@@ -126,6 +126,11 @@ def filled(
     check_any(frame)
     features: dict[str, Feature] = {}
     taken: dict[str, str] = {}
+    if not named:
+        raise ProblemError(
+            "the formula names no column, since a bare number is a constant in it; rename a column "
+            "that is called by a number, such as 5 to x5"
+        )
     target = next(iter(named))
     weighted = {} if weights is None else {weights: named.get(weights, False)}
     for name, by_levels in (dict(named) | weighted).items():

@@ -76,6 +76,7 @@ class PrivateEstimator(BaseEstimator):
                 taken[name] = f"bounds {low:g} to {high:g}"
         else:
             self.bounds_ = ends.declared("bounds", self.bounds, X.shape[1])
+            ends.warn_of_moved("X", X, *self.bounds_, stacklevel=3)
         features: dict[str, Feature] = {
             name: Numeric(float(low), float(high))
             for name, low, high in zip(names, *self.bounds_, strict=True)
@@ -142,6 +143,7 @@ class PrivateEstimator(BaseEstimator):
         """New records, with values beyond the bounds moved to them, as in the fit."""
         check_is_fitted(self)
         rows: Any = validated(self, X, reset=False)
+        ends.warn_of_moved("X", rows, *self.bounds_, stacklevel=3)
         return np.clip(rows, *self.bounds_)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from jaxtyping import Float, Num
 from numpy.typing import ArrayLike
@@ -11,6 +13,9 @@ from tacit.errors import ConfigError
 
 Bounds = tuple[ArrayLike, ArrayLike]
 """Lower and upper bounds as they are given: numbers, or arrays with one per column."""
+
+_MANY = 0.05
+"""Share of the records from which values beyond the bounds are told."""
 
 Ends = tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]
 
@@ -77,7 +82,31 @@ def of_target(
     (low,), (high,) = declared("target_bounds", given, 1)
     if least is not None and low < least:
         raise ConfigError(f"target_bounds=({low:g}, {high:g}): counts are at least {least:g}")
+    warn_of_moved("y", values[:, None], low, high, stacklevel=3)
     return float(low), float(high), ""
+
+
+def warn_of_moved(
+    what: str, values: Num[np.ndarray, "n d"], low: ArrayLike, high: ArrayLike, stacklevel: int
+) -> None:
+    """Say how many values are beyond the bounds, and moved to them, if many of a column are.
+
+    Args:
+        what: argument that holds the values, for the message.
+        values: values of all records.
+        low: lower bound of each column.
+        high: upper bound of each column.
+        stacklevel: as for `warnings.warn`, counted from the caller.
+    """
+    beyond = ((values < low) | (values > high)).sum(axis=0)
+    if len(values) and (beyond >= _MANY * len(values)).any():
+        warnings.warn(
+            f"{int(beyond.sum()):,} of {values.size:,} values of {what} are beyond the bounds, and "
+            "were moved to them. If that is not meant, correct the values, or the bounds by what "
+            "is known without the records. This is computed from the private records: keep it to "
+            "yourself",
+            stacklevel=stacklevel + 1,
+        )
 
 
 def read_off(values: Num[np.ndarray, "n d"]) -> Ends:

@@ -147,7 +147,9 @@ class PrivateLinearModel(PrivateEstimator):
             )
         self.guarantee_, self.method_, self.n_iter_ = found.guarantee, method, found.rounds
         low, high = self.bounds_
-        scores = np.asarray(found.solution, dtype=float).reshape(X.shape[1] + 1, -1).T
+        scores = (
+            np.asarray(found.solutions[0].mean(axis=0), dtype=float).reshape(X.shape[1] + 1, -1).T
+        )
         slopes = scores[:, :-1] / ((high - low) / 2.0)
         return slopes, scores[:, -1] - slopes @ ((low + high) / 2.0)
 

@@ -45,6 +45,7 @@ class Estimate(NamedTuple):
         earlier: what `moved` is of the step from the earlier sum, times its weight.
         left: information on the effects of each period, shape `(p, d, d)`.
         least: its smallest eigenvalue in each period, 0 where that is rounding.
+        events: number of events that the model expects in these records.
     """
 
     effects: Float[np.ndarray, "p d"]
@@ -58,6 +59,7 @@ class Estimate(NamedTuple):
     earlier: float
     left: Float[np.ndarray, "p d d"]
     least: Float[np.ndarray, " p"]
+    events: float
 
 
 def estimate(both: tuple[Sum, Sum], shares: tuple[float, float], members: Any) -> Estimate:
@@ -147,6 +149,7 @@ def _pooled(both: tuple[Sum, Sum], parts: Float[np.ndarray, " 2"], members: Any)
         float(omega[0]) * earlier,
         found.left,
         least,
+        float(found.hazards.sum()),
     )
 
 
@@ -245,6 +248,11 @@ def refused(found: Estimate, names: Sequence[str], private: bool) -> Refused | N
         names: names of the scaled columns.
         private: whether noise was added.
     """
+    if not private and found.events < 1.0:
+        return Refused(
+            "hardly anybody has the event: not one is expected in these records",
+            "see how the event is coded, or give records with more of them",
+        )
     if not private and not found.least.all():
         return collinear(found.left[np.argmin(found.least)], names)
     if not found.curvature <= CURVATURE:
@@ -256,7 +264,7 @@ def refused(found: Estimate, names: Sequence[str], private: bool) -> Refused | N
             f"smallest eigenvalue of the information {ratio}, at most {CURVATURE:g})",
             f"{wanted} the records or the epsilon would do, or fewer columns, pieces or strata, "
             "unless a column says nothing that the others do not, or hardly any record has some "
-            "level: leave such a one out",
+            "level: leave such a one out; or hardly anybody has the event",
         )
     if not found.moved <= found.allowed:
         return Refused(

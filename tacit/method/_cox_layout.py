@@ -114,5 +114,5 @@ def check_strata(strata: Column | None) -> None:
     if strata is not None and len(strata.levels) < 2:
         raise ConfigError(
             f"strata={strata.name!r} has fewer than two levels; strata are the levels of a "
-            "column, or a number cut into intervals by declared edges"
+            "column; cut a number into intervals before, by edges in a study or with pandas.cut"
         )

@@ -215,6 +215,13 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     singular = None
     if known.noise == least == 0.0:
         singular = collinear(known.matrix, method.design.names, method.outputs)
+    if known.noise == 0.0 and method.family.logistic and known.total < 1.0:
+        # the sum of p (1 - p): not even one record is expected to differ from the others
+        singular = Refused(
+            "the target is constant in these records, or the columns tell it without error",
+            "see how the target is coded, give records that differ in it, or leave out the column "
+            "that tells it",
+        )
     return Estimate(values, sampling, privacy, checks, wide, singular)
 
 

@@ -84,6 +84,7 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
     if checks.lost:
         wanted += ", unless a column says nothing that the others do not"
         wanted += ", or hardly any record has some level" if method.family.classes else ""
+        wanted += ", or the target may be constant" if method.family.logistic else ""
         wanted += ": leave such a one out"
     if guessed:
         wanted += f"; these are guesses, as if the smallest eigenvalue were 1/{SPREAD:g} of the "

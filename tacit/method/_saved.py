@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tacit import checks
 from tacit.arguments import checked
 from tacit.data.feature import FEATURES, Feature
+from tacit.data.files import check_path
 from tacit.data.schema import Schema
 from tacit.errors import ConfigError, ProblemError, RuntimeFailure, TacitError
 
@@ -59,6 +60,7 @@ def saved_text(path: str | Path, known: str) -> str:
     Raises:
         ProblemError: a file that cannot be read, or of another format.
     """
+    check_path(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -111,7 +111,7 @@ class PrivateSurvival(OneSum):
         if self.by is not None and len(self.by.levels) < 2:
             raise ConfigError(
                 f"by={self.by.name!r} has fewer than two levels; groups are the levels of a "
-                "column, or a number cut into intervals by declared edges"
+                "column; cut a number into intervals before, by edges in a study or with pandas.cut"
             )
         if self.until is not None and self._place(self.until) is None:
             shown = ", ".join(f"{end:g}" for end in self.edges[1:])

@@ -111,8 +111,8 @@ class PrivateTableOne(OneSum):
                     "a level named 'overall'" if OVERALL in by.levels else "fewer than two levels"
                 )
                 raise ConfigError(
-                    f"by={by.name!r} has {wrong}; groups are the levels of a column, or a number "
-                    "cut into intervals by declared edges"
+                    f"by={by.name!r} has {wrong}; groups are the levels of a column; cut a number "
+                    "into intervals before, by edges in a study or with pandas.cut"
                 )
         for key, given in (("medians", self.medians), ("shares", [k for k, _ in self.shares])):
             unknown = next((each for each in given if each not in names), None)

@@ -101,6 +101,12 @@ def affordable_rounds(epsilon: Real, delta: float, events_at: EventsAfter) -> in
         560
     """
     _check(epsilon, delta)
+    first = events_at(1)
+    if not isinstance(first, Iterable):
+        raise PrivacyError(
+            f"events_at(1) gives {first!r}; it must give the events of so many rounds, as in "
+            "lambda rounds: [Repeated(GaussianRelease(100.0), rounds)]"
+        )
 
     def spent(rounds: int) -> float:
         return accounting.epsilon(events_at(rounds), delta)

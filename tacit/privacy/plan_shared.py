@@ -22,7 +22,7 @@ from tacit.privacy.caution import DELTA
 from tacit.privacy.event import GaussianRelease
 from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.masks import masked_multiplier, worst_masked_mu
-from tacit.privacy.views import GossipNoise, gossip_guarantees
+from tacit.privacy.views import GossipNoise, check_rows, gossip_guarantees
 from tacit.ranges import Count, Range, Whole
 
 _PLANNED_DELTA = Annotated[float, Range(above=0.0, below=1.0)]
@@ -102,14 +102,7 @@ def plan_gossip(
             f"weights has shape {weights.shape}; it must be square, with one row and one column "
             "per agent"
         )
-    wrong = np.flatnonzero((weights < 0.0).any(axis=1) | ~np.isclose(weights.sum(axis=1), 1.0))
-    if wrong.size:
-        row = weights[wrong[0]]
-        raise PrivacyError(
-            f"row {wrong[0]} of weights sums to {row.sum():g}, and its smallest weight is "
-            f"{row.min():g}: rows must be at least 0 and sum to 1, as "
-            "tacit.network.weight_matrix(graph) makes them"
-        )
+    check_rows(weights)
     if not large_delta:
         caution.check_delta(delta, len(weights), "agents", "or accept it by name (large_delta)")
     noise = GossipNoise.EVERY_STEP if fresh_noise else GossipNoise.ONCE

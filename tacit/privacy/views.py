@@ -122,8 +122,8 @@ def gossip_mu(
         of every message; 0 for the observers, whose values are their own.
 
     Raises:
-        PrivacyError: weights that are not a square matrix of finite numbers, or observers that are
-            not agents.
+        PrivacyError: weights that are not a square matrix of finite numbers with rows that sum to
+            1, or observers that are not agents.
 
     Example:
         >>> ring = np.eye(5) / 2 + (np.roll(np.eye(5), 1, 0) + np.roll(np.eye(5), -1, 0)) / 4
@@ -256,6 +256,22 @@ def muffliato_mu(
     return np.sqrt(total)
 
 
+def check_rows(weights: Float[np.ndarray, "agents agents"]) -> None:
+    """Refuse weights that do not average.
+
+    Raises:
+        PrivacyError: a negative weight, or a row that does not sum to 1.
+    """
+    wrong = np.flatnonzero((weights < 0.0).any(axis=1) | ~np.isclose(weights.sum(axis=1), 1.0))
+    if wrong.size:
+        row = weights[wrong[0]]
+        raise PrivacyError(
+            f"row {wrong[0]} of weights sums to {row.sum():g}, and its smallest weight is "
+            f"{row.min():g}: rows must be at least 0 and sum to 1, as "
+            "tacit.network.weight_matrix(graph) makes them"
+        )
+
+
 def _observed(
     weights: Float[np.ndarray, "agents agents"], steps: int, observers: Sequence[int]
 ) -> Bool[np.ndarray, " agents"]:
@@ -268,6 +284,7 @@ def _observed(
             f"a weight of {sizes[sizes > 0.0].min():g} is too small to be told from rounding; make "
             f"it 0, or at least {_FAINT:g}"
         )
+    check_rows(weights)
     if steps < 0:
         raise PrivacyError(f"steps={steps!r} must be at least 0")
     agents = len(weights)

@@ -92,8 +92,9 @@ class Problem(eqx.Module):
         _check_several(agents)
         if np.shape(self.objectives.normaliser) != (agents,) or len(self.names) != agents:
             raise ProblemError(
-                f"the problem has {agents} counts, {len(self.names)} names and normalisers of "
-                f"shape {np.shape(self.objectives.normaliser)}; there must be one for each agent"
+                f"there are {agents} agents, {len(self.names)} names of agents and normalisers of "
+                f"shape {np.shape(self.objectives.normaliser)}; names= and normaliser= have one "
+                "for each agent; coordinates are named by parameter_names="
             )
         check_normaliser(self.objectives.normaliser)
         _distinct("agent", self.names)
@@ -276,6 +277,11 @@ def declared_normaliser(normaliser: Any, agents: int) -> np.ndarray:
     if not checks.numeric(normaliser):
         raise ProblemError(problem)
     divisor = np.asarray(normaliser, dtype=np.float64)
+    if divisor.ndim == 1 and len(divisor) != agents:
+        raise ProblemError(
+            f"normaliser has {len(divisor)} entries for {agents} agents; give one positive number, "
+            "or one for each agent"
+        )
     if divisor.shape not in ((), (agents,)) or not np.all(np.isfinite(divisor) & (divisor > 0)):
         raise ProblemError(problem)
     check_normaliser(divisor)

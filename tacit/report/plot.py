@@ -106,7 +106,7 @@ def coefficients(result: Result | Fitted) -> go.Figure:
             intervals are drawn with and without the noise.
 
     Raises:
-        ConfigError: the answer has no coefficients, or Plotly is not installed.
+        ConfigError: the answer has no coefficients, the run diverged, or Plotly is not installed.
     """
     if not isinstance(result, Result | Fitted):
         raise ConfigError(
@@ -121,6 +121,8 @@ def coefficients(result: Result | Fitted) -> go.Figure:
             "result.frame() instead"
         )
     assert isinstance(result, Result)
+    if result.diverged[0] >= 0:
+        raise ConfigError(f"the run {result.status}, so there is no answer; take a smaller step")
     rows: list[dict[str, Any]] = [
         {"feature": name, "agreed": float(value)}
         for name, value in zip(result.parameter_names, result.solution, strict=True)

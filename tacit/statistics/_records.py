@@ -8,13 +8,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import numpy as np
+import pandas as pd
+
 from tacit._engine.doubts import more_than_all
 from tacit._engine.result import Result
 from tacit._engine.runner import run
 from tacit.data.describable import Describable, describable
 from tacit.data.feature import Feature
 from tacit.data.frames import Table, one_table
-from tacit.data.partition import by_column
+from tacit.data.guessing import MANY
+from tacit.data.oddities import spellings
+from tacit.data.partition import Sites, by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Prepared, Schema
 from tacit.data.table import prepare
@@ -32,6 +37,9 @@ ONE_COLLUDER = Masks()
 
 _MANY = 0.05
 """Share of the records from which values beyond the bounds are told."""
+
+_FAR = 3.0
+"""Declared number of records over the true one, or the reverse, from which it is told."""
 
 _PRIVATE = "This is computed from the private records: keep it to yourself"
 
@@ -102,6 +110,7 @@ def declared_records(
     prepared = prepare(frame, schema)
     warn_of_moved(prepared, time, stacklevel=4)
     divided = by_column(prepared, sites)
+    warn_of_sites(divided, site, size, stacklevel=4)
     records = record_tables(divided.features, schema, names=divided.names, size=size)
     return Declared(chosen, schema, records)
 
@@ -136,6 +145,39 @@ def warn_of_moved(prepared: Prepared, time: str | None, stacklevel: int) -> None
             f"meant, declare a later bound by what is known without the records. {_PRIVATE}",
             stacklevel=stacklevel + 1,
         )
+
+
+def warn_of_sites(
+    divided: Sites, site: str, size: int | Sequence[int] | None, stacklevel: int
+) -> None:
+    """Say of sites what looks like a mistake: two spellings, an identifier, sizes far off.
+
+    Args:
+        divided: records by site.
+        site: column of sites.
+        size: declared numbers near those of the sites' records, if any.
+        stacklevel: as for `warnings.warn`, counted from the caller.
+    """
+    names, counts = list(divided.names), np.asarray(divided.counts)
+    told = [
+        f"the sites {other!r} and {first!r} differ only in blanks or case, and count as two: give "
+        "them one name if they are one"
+        for other, first in spellings(pd.Series(names, dtype=object)).items()
+    ]
+    if len(names) > MANY and counts.sum() < 2 * len(names):
+        told.append(
+            f"column {site!r} has {len(names):,} sites for {counts.sum():,} records: it looks like "
+            "an identifier. Name the column of sites by site="
+        )
+    ratio = np.ones(1) if size is None else np.asarray(size, dtype=float) / counts
+    if (np.maximum(ratio, 1.0 / ratio) > _FAR).any():
+        told.append(
+            f"size={size!r} is far from the numbers of records of the sites, from {counts.min():,} "
+            f"to {counts.max():,}, and what is said of records is about {_FAR:g} times off or "
+            f"more. If that is not meant, declare what is known without the records. {_PRIVATE}"
+        )
+    for each in told:
+        warnings.warn(each, stacklevel=stacklevel + 1)
 
 
 def budget(

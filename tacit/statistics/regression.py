@@ -32,7 +32,7 @@ from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables
 from tacit.statistics._outcome import answered
-from tacit.statistics._records import ONE_COLLUDER, budget, run_on, warn_of_moved
+from tacit.statistics._records import ONE_COLLUDER, budget, run_on, warn_of_moved, warn_of_sites
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -288,6 +288,7 @@ def glm(
     prepared = prepare(frame, schema)
     warn_of_moved(prepared, None, stacklevel=3)
     divided = by_column(prepared, sites)
+    warn_of_sites(divided, site, size, stacklevel=3)
     records = record_tables(divided.features, schema, names=divided.names, size=size)
     weighted = None if weights is None else found[weights]
     agreed = budget(

@@ -24,6 +24,7 @@ def account(assembled: Assembled, rounds: int | None = None) -> Account:
         ConfigError: a method, network and budget that do not match, or a metric that is not
             found, with the line of the file.
     """
+    _check(rounds)
     settings = assembled.source.study.run
     metrics(assembled.source)  # which a run would refuse first
     with assembled.source.blamed():
@@ -48,6 +49,7 @@ def mean_noise(assembled: Assembled, rounds: int | None = None) -> MeanNoise | N
     Raises:
         ConfigError: a budget that cannot be met, with the line of the file.
     """
+    _check(rounds)
     settings = assembled.source.study.run
     with assembled.source.blamed():
         return tacit._engine.planning.mean_noise(
@@ -57,3 +59,9 @@ def mean_noise(assembled: Assembled, rounds: int | None = None) -> MeanNoise | N
             rounds=settings.rounds if rounds is None else rounds,
             seed=settings.shared_seed,
         )
+
+
+def _check(rounds: int | None) -> None:
+    """Refuse rounds that were asked for here: no line of the file is to blame."""
+    if rounds is not None and rounds < 1:
+        raise ConfigError(f"rounds={rounds!r} must be at least 1")

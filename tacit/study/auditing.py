@@ -40,9 +40,12 @@ def audit(
             the line of the file.
     """
     from tacit.audit.method import audit_method
+    from tacit.audit.sequential import FEWEST
 
     settings = assembled.source.study.run
     number = _owner(assembled.problem.names, owner)
+    if trials < FEWEST:
+        raise ConfigError(f"trials={trials!r} must be at least {FEWEST}")
     with assembled.source.blamed():
         return audit_method(
             assembled.problem,

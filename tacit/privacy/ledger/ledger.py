@@ -17,6 +17,7 @@ from typing import Any
 
 from tacit.arguments import checked
 from tacit.errors import LedgerError, PrivacyError, ReleaseConflict
+from tacit.kinds import Relation, Unit
 from tacit.privacy import accounting
 from tacit.privacy.event import Event
 from tacit.privacy.ledger import store
@@ -65,6 +66,11 @@ class Ledger:
     """
 
     def __init__(self, writer: Writer) -> None:
+        if not isinstance(writer, Writer):
+            raise LedgerError(
+                f"Ledger({writer!r}) opens nothing; write Ledger.open(path), or for a new one "
+                "Ledger.create(path)"
+            )
         self.path = writer.path
         self._writer, self._book, self._outbox = writer, writer.book, writer.outbox
         self._thread = writer.thread
@@ -243,6 +249,9 @@ class Ledger:
             LedgerError: the ledger cannot be written, or the dataset was charged by site before and
                 is now charged as a whole, or the reverse.
         """
+        if not charges:
+            raise LedgerError("charges={} charges nobody; give the events of every owner")
+        _check_neighbours(neighbours)
         if pooled and len(charges) != 1:
             raise LedgerError(f"pooled=True with {len(charges)} owners in charges; give one")
         _check_names(("run", run), ("dataset", dataset), *(("owner", owner) for owner in charges))
@@ -441,6 +450,16 @@ class Ledger:
                 f"{', '.join(other)}. Two answers to one question are two releases, so nothing was "
                 "released; ask Ledger.stored before drawing noise, and send what it returns"
             )
+
+
+def _check_neighbours(text: str) -> None:
+    unit, relation, *_ = (*text.split(", "), "", "")
+    units, relations = [each.value for each in Unit], [each.value for each in Relation]
+    if unit not in units or relation not in relations:
+        raise LedgerError(
+            f"neighbours={text!r} is no adjacency that is known; write one of {', '.join(units)}, "
+            f"and one of {', '.join(relations)}, as in {RECORD!r}"
+        )
 
 
 def _check_names(*names: tuple[str, str]) -> None:

@@ -193,7 +193,7 @@ def test_a_printed_result_is_short_and_says_what_was_promised() -> None:
     told = str(replace(result, skipped={"agent 1": 12}))
     assert "evaluations that failed were skipped (12 of agent 1)" in told
     gone = replace(result, diverged=np.array([2]))
-    assert str(gone).startswith("diverged at round 2; no answer\n")
+    assert str(gone).startswith("diverged at round 2; no answer: ")
     assert "<table" not in gone._repr_html_() and "no answer" in gone._repr_html_()
 
 
