@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json as reader
+import math
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -153,12 +154,21 @@ def _times(given: str | None) -> list[float]:
 
 def _values(given: Sequence[str], fitted: FittedHazards) -> dict[str, str | float]:
     """Values of the reference by column, as numbers where they are."""
-    from tacit.data.feature import Numeric
+    from tacit.data.feature import Categorical, Numeric
 
     found: dict[str, str | float] = {}
     for name, text in pairs("reference", given, "COLUMN=VALUE").items():
         found[name] = text
-        if isinstance(fitted.schema.features.get(name), Numeric):
-            with suppress(ValueError):
-                found[name] = float(text)
+        feature = fitted.schema.features.get(name) if name in fitted.on else None
+        if isinstance(feature, Numeric):
+            between = f"a number from {feature.lower:g} to {feature.upper:g}"
+            try:
+                found[name] = value = float(text)
+            except ValueError:
+                value = math.nan
+            if not feature.lower <= value <= feature.upper:
+                raise ConfigError(f"--reference {name}={text}: {name} must be {between}")
+        elif isinstance(feature, Categorical) and text not in feature.levels:
+            levels = ", ".join(feature.levels)
+            raise ConfigError(f"--reference {name}={text}: {name} must be one of {levels}")
     return found

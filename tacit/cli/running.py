@@ -51,6 +51,11 @@ def run_study(
         again = f"tacit run {path}" + ("" if output is None else f" --output {output}")
         destination = Destination(target, force, resume, option=output is not None)
         if resume and not destination.checkpoint.exists():
+            if (target / "result.json").exists() and not force:
+                raise ConfigError(
+                    f"the run in {target} is finished, so there is nothing to resume; give --force "
+                    "to replace it, or another --output"
+                )
             print(f"NOTE: nothing to resume in {target}; starting anew", file=sys.stderr)
         return run_source(
             source,

@@ -287,6 +287,10 @@ def _read(path: Path, kind: str, names: set[str]) -> dict[str, str]:
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({why(error)}); check the path") from error
     found = toml.parse(data, str(path))
+    given = toml.kind_of(found)
     if found.pop("format", None) != kind or set(found) != names:
-        raise ConfigError(f"{path} is not a file of the format {kind!r}")
+        by = "request" if kind == _REQUEST else "approve"
+        raise ConfigError(
+            f"{path} is {given}, not a file of the format {kind!r}; `tacit keys {by}` writes one"
+        )
     return {key: str(value) for key, value in found.items()}
