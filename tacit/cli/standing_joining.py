@@ -31,11 +31,6 @@ def join(
         from tacit.study.read import read_study
 
         declared, told = records, ""
-        if data is None and address == "":
-            raise ConfigError(
-                "give the records of your site with --data; a coordinator has none, and gives "
-                "--address HOST:PORT"
-            )
         if study is not None:
             if data is None or records is not None:
                 raise ConfigError("--study counts the records of --data, instead of --records")
@@ -43,6 +38,11 @@ def join(
             declared, told = counted.declare, counted.unfit
         elif data is not None:
             check_rows(data, records)
+        if data is None and not address:
+            raise ConfigError(
+                "give the records of your site with --data; a coordinator has none: give its "
+                "--address HOST:PORT"
+            )
         if data is not None and declared is None:
             raise ConfigError(
                 "say how many records your site declares to the others, with --records, or have "

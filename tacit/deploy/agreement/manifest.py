@@ -366,7 +366,7 @@ def _members(document: dict[str, Any], name: str) -> Manifest:
         )
     if not str(document.get("format")).startswith("tacit-manifest-"):
         raise ConfigError(
-            f"{name} is {toml.kind_of(document)}, not a manifest; `tacit manifest new` makes one"
+            f"{name} is {toml.other_than('a manifest', document)}; `tacit manifest new` makes one"
         )
     if document.get("format") not in FORMATS:
         raise ConfigError(

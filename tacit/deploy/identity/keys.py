@@ -350,9 +350,9 @@ def parse_card(data: bytes | str, path: str) -> Card:
     """
     found = toml.parse(data, path, _LARGEST)
     names = {each.name for each in fields(Card)}
-    given = toml.kind_of(found)
+    told = toml.other_than("an agent's card", found)
     if found.pop("format", None) != _CARD or set(found) | {"voucher"} != names:
-        raise ConfigError(f"{path} is {given}, not an agent's card; `tacit keys new` writes one")
+        raise ConfigError(f"{path} is {told}; `tacit keys new` writes one")
     card = Card(**{key: str(value) for key, value in found.items()})
     check_name(card.name, f"{path}: ")
     if card.address:

@@ -106,19 +106,16 @@ _KINDS = {
 }
 
 
-def kind_of(document: Mapping[str, Any]) -> str:
-    """What a document is that is no other, in words.
+def other_than(wanted: str, document: Mapping[str, Any]) -> str:
+    """That a document is not what is wanted, and what it is if that is known.
 
     Example:
-        >>> kind_of({"format": "tacit-card-1"}), kind_of({})
-        ('a card', 'something else')
+        >>> other_than("a manifest", {"format": "tacit-card-1"}), other_than("a card", {})
+        ('a card, not a manifest', 'not a card')
     """
     given = str(document.get("format"))
-    if "format" not in document and "method" in document:
-        return "a study"
-    return next(
-        (what for start, what in _KINDS.items() if given.startswith(start)), "something else"
-    )
+    what = next((what for start, what in _KINDS.items() if given.startswith(start)), "")
+    return f"{what}, not {wanted}" if what else f"not {wanted}"
 
 
 def _table_given(name: str) -> ConfigError:
