@@ -106,6 +106,7 @@ def fit_study(
         ConfigError: a declaration that is not valid.
         ProblemError: a table or formula that cannot be read, or a column that cannot be used.
     """
+    from tacit.data.columns import column_of
     from tacit.data.guessing import several_of_one
     from tacit.data.loaders import load
     from tacit.data.oddities import fractions, odd
@@ -160,5 +161,7 @@ def fit_study(
     present = {} if site is None or sites else sites_in(frame, site)
     far, alike = odd(frame, kinds, decimal, found.taken)
     target = next(iter(named))
-    uneven = fractions(frame[target], decimal) if family in _COUNTS and target in frame else 0
+    uneven = (
+        fractions(column_of(frame, target), decimal) if family in _COUNTS and target in frame else 0
+    )
     return Fit(text, found.taken, told, tuple(repeated), present, far, alike, uneven)
