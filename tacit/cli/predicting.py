@@ -161,14 +161,19 @@ def _values(given: Sequence[str], fitted: FittedHazards) -> dict[str, str | floa
         found[name] = text
         feature = fitted.schema.features.get(name) if name in fitted.on else None
         if isinstance(feature, Numeric):
-            between = f"a number from {feature.lower:g} to {feature.upper:g}"
+            low, high = (float(str(end)) for end in (feature.lower, feature.upper))
             try:
                 found[name] = value = float(text)
             except ValueError:
                 value = math.nan
-            if not feature.lower <= value <= feature.upper:
-                raise ConfigError(f"--reference {name}={text}: {name} must be {between}")
-        elif isinstance(feature, Categorical) and text not in feature.levels:
-            levels = ", ".join(feature.levels)
-            raise ConfigError(f"--reference {name}={text}: {name} must be one of {levels}")
+            if not low <= value <= high:
+                raise ConfigError(
+                    f"--reference {name}={text}: {name} must be a number from {low:g} to {high:g}"
+                )
+        elif isinstance(feature, Categorical) and feature.levels:
+            levels = [str(level) for level in feature.levels]
+            if text not in levels:
+                raise ConfigError(
+                    f"--reference {name}={text}: {name} must be one of {', '.join(levels)}"
+                )
     return found
