@@ -95,11 +95,14 @@ def budget(
     from tacit.privacy.ledger import Ledger
 
     def command() -> int:
+        from tacit.cli.budgeting import warn_of
+
         for option, name in (("--owner", owner), ("--dataset", dataset)):
             if not name:
                 raise ConfigError(f"{option} is empty; give a name")
         with Ledger.open(file) as ledger:
             ledger.set_budget(owner, dataset, epsilon=epsilon, delta=delta)
+            warn_of(epsilon, delta)
             found = ledger.balance(owner, dataset)
         if json:
             emit({"format": "tacit-ledger-budget-1", **_document(found)})

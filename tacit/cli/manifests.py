@@ -226,6 +226,8 @@ def _card_and_records(text: str) -> tuple[Path, int]:
     from tacit.errors import ConfigError
 
     path, _, number = text.rpartition("=")
-    if not path or not number.isdigit():
-        raise ConfigError(f"--agent {text}: give a card and a number of records, CARD=RECORDS")
+    if not path or not number.isdecimal() or int(number) < 1:
+        raise ConfigError(
+            f"--agent {text}: give a card and a number of records of at least 1, CARD=RECORDS"
+        )
     return Path(path), int(number)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json as reader
+import math
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -153,12 +154,26 @@ def _times(given: str | None) -> list[float]:
 
 def _values(given: Sequence[str], fitted: FittedHazards) -> dict[str, str | float]:
     """Values of the reference by column, as numbers where they are."""
-    from tacit.data.feature import Numeric
+    from tacit.data.feature import Categorical, Numeric
 
     found: dict[str, str | float] = {}
     for name, text in pairs("reference", given, "COLUMN=VALUE").items():
         found[name] = text
-        if isinstance(fitted.schema.features.get(name), Numeric):
-            with suppress(ValueError):
-                found[name] = float(text)
+        feature = fitted.schema.features.get(name) if name in fitted.on else None
+        if isinstance(feature, Numeric):
+            low, high = (float(str(end)) for end in (feature.lower, feature.upper))
+            try:
+                found[name] = value = float(text)
+            except ValueError:
+                value = math.nan
+            if not low <= value <= high:
+                raise ConfigError(
+                    f"--reference {name}={text}: {name} must be a number from {low:g} to {high:g}"
+                )
+        elif isinstance(feature, Categorical) and feature.levels:
+            levels = [str(level) for level in feature.levels]
+            if text not in levels:
+                raise ConfigError(
+                    f"--reference {name}={text}: {name} must be one of {', '.join(levels)}"
+                )
     return found

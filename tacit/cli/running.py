@@ -51,6 +51,11 @@ def run_study(
         again = f"tacit run {path}" + ("" if output is None else f" --output {output}")
         destination = Destination(target, force, resume, option=output is not None)
         if resume and not destination.checkpoint.exists():
+            if (target / "result.json").exists() and not force:
+                raise ConfigError(
+                    f"the run in {target} is finished, so there is nothing to resume; give --force "
+                    "to replace it, or another --output"
+                )
             print(f"NOTE: nothing to resume in {target}; starting anew", file=sys.stderr)
         return run_source(
             source,
@@ -202,9 +207,8 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
         say(line)
     if result.status != "finished":
         say(
-            f"Status: {result.status}. Try a smaller step, a smaller clip or fewer rounds; the "
-            "results are those of the last state before. If parameters are really that large, "
-            "raise divergence in [run]."
+            f"Status: {result.status}; there is no answer. Try a smaller step, a smaller clip or "
+            "fewer rounds. If parameters are really that large, raise divergence in [run]."
         )
     elif isinstance(getattr(outcome.assembled.problem, "objectives", None), BlackBox):
         named = zip(result.parameter_names, result.solution, strict=True)

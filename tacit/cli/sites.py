@@ -29,7 +29,10 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every messag
 Metrics = Annotated[
     int | None,
     typer.Option(
-        metavar="PORT", help="Port for Prometheus metrics: http://127.0.0.1:PORT/metrics."
+        metavar="PORT",
+        min=1,
+        max=65535,
+        help="Port for Prometheus metrics: http://127.0.0.1:PORT/metrics.",
     ),
 ]
 JsonLogs = Annotated[bool, typer.Option("--json-logs", help="Log one JSON object per line.")]

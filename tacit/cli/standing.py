@@ -123,6 +123,8 @@ def serve(
         int | None,
         typer.Option(
             metavar="PORT",
+            min=0,
+            max=65535,
             show_default=False,
             help="Port of the status page on this machine.  [default: any free one]",
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tacit.cli.budgeting import check_rows, warn_of
 from tacit.cli.console import emit, guarded, say
 from tacit.errors import ConfigError
 from tacit.privacy.digits import short
@@ -35,6 +36,13 @@ def join(
                 raise ConfigError("--study counts the records of --data, instead of --records")
             counted = count(read_study(study), data)
             declared, told = counted.declare, counted.unfit
+        elif data is not None:
+            check_rows(data, records)
+        if data is None and not address:
+            raise ConfigError(
+                "give the records of your site with --data; a coordinator has none: give its "
+                "--address HOST:PORT"
+            )
         if data is not None and declared is None:
             raise ConfigError(
                 "say how many records your site declares to the others, with --records, or have "
@@ -45,6 +53,8 @@ def join(
                 "say what everything that is ever released about these records may cost, with "
                 "--epsilon"
             )
+        if epsilon is not None:
+            warn_of(epsilon, delta)
         site, path = sites.join(folder, name, address, data, dataset, declared, epsilon, delta)
         card = site.load_keys().card
         if json:
@@ -95,7 +105,11 @@ def budget(folder: Path, dataset: str, epsilon: float, delta: float, data: Path 
     def command() -> int:
         from tacit.deploy.standing.site import find, set_budget
 
-        set_budget(find(folder), dataset, epsilon, delta, data)
+        site = find(folder)
+        if data is not None:
+            check_rows(data)
+        warn_of(epsilon, delta)
+        set_budget(site, dataset, epsilon, delta, data)
         say(f"{dataset} may cost epsilon {epsilon:g} at delta {short(delta)} over all runs.")
         return 0
 

@@ -139,7 +139,7 @@ def table1(
         ),
     ] = None,
     bins: Annotated[
-        int, typer.Option(min=2, help="Number of intervals that quantiles are read off.")
+        int, typer.Option(min=2, max=1000, help="Number of intervals that quantiles are read off.")
     ] = 20,
     share: Annotated[
         list[str] | None,

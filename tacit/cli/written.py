@@ -12,10 +12,12 @@ from datetime import date
 from pathlib import Path
 from typing import TypedDict
 
+from tacit.cli.hinting import of_codes, of_spellings
 from tacit.cli.of_a_table import Given
 from tacit.cli.pairs import pairs
 from tacit.cli.running import free, run_source
 from tacit.cli.writing import check_free, check_study, write_text
+from tacit.data.oddities import as_map
 from tacit.errors import ConfigError
 from tacit.study._output import Destination
 from tacit.study.fitting import Fit
@@ -96,6 +98,7 @@ def run_written(
                 "--sites-per-person, only with --local and not between sites",
                 file=sys.stderr,
             )
+    _tell_odd(found)
     if given.study is not None:
         write_text("study", given.study, found.text)
     target = given.output if given.output is not None else free(Path(what))
@@ -105,6 +108,22 @@ def run_written(
     return run_source(
         source, destination, None, public=given.public, useful=given.useful, json=given.json
     )
+
+
+def _tell_odd(found: Fit) -> None:
+    """Say what looks like a mistake in the table, to the owner of its records."""
+    for name, numbers in found.far.items():
+        remedy = f"--missing-values {','.join(numbers)}"
+        print(f"NOTE: {of_codes(name, numbers)}: {remedy}", file=sys.stderr)
+    for name, alike in found.spellings.items():
+        remedy = f"--map {shlex.quote(f'{name}={as_map(alike)}')}"
+        print(f"NOTE: {of_spellings(name, alike)}: {remedy}", file=sys.stderr)
+    if found.fractions:
+        print(
+            f"NOTE: {found.fractions:,} values of the target are no whole numbers, and the family "
+            "is of counts: check that it is meant",
+            file=sys.stderr,
+        )
 
 
 def _warning(name: str, what: str) -> str:

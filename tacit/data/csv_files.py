@@ -177,18 +177,23 @@ def _check_csv(
         header = _names(reader)
         _check_separator(header, path)  # first: a wrong one makes lines too short or too long
         lines: list[int] = []
+        opened = 0
         end = reader.line_num
         for row in reader:
             start, end = end + 1, reader.line_num
             if not row:
                 continue
+            if end > start and not opened:
+                opened = start
             if len(row) == len(header) + 1 and not row[-1]:
                 row.pop()
             if len(row) != len(header):
+                quote = f"; a quotation mark in line {opened} may be unclosed" if opened else ""
                 other = f", or give separator= if it is not {separator!r}" if found else ""
                 raise ProblemError(
                     f"{path}, line {start}: {len(row)} values where the header has {len(header)} "
-                    f"columns; correct the line, or quote a value that holds the separator{other}"
+                    "columns; correct the line, or quote a value that holds the separator"
+                    f"{other}{quote}"
                 )
             lines.append(start)
     except csv.Error as error:

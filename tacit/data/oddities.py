@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
 
-from tacit.data.columns import read_numbers
+from tacit.data.columns import column_of, read_numbers
+from tacit.data.feature import Categorical, Feature, Numeric
 from tacit.data.guessing import MANY
 
 _CODE = re.compile(r"99+|88+|77+|-9+|-8+|-7+")
@@ -68,6 +69,48 @@ def spellings(column: pd.Series) -> dict[str, str]:
     if len(alike) > MANY:
         return {}
     return {other: first for first, *others in alike.values() for other in others}
+
+
+def odd(
+    frame: pd.DataFrame,
+    features: Mapping[str, Feature],
+    decimal: str,
+    assumed: Collection[str] = (),
+) -> tuple[dict[str, list[str]], dict[str, dict[str, str]]]:
+    """What looks odd in the declared columns of a table.
+
+    Args:
+        frame: table, rewritten as it is declared.
+        features: declarations by column.
+        decimal: decimal mark of numbers that are text.
+        assumed: columns whose levels were read off the table; a level that is declared is meant.
+
+    Returns:
+        By column of numbers, its `far_codes`; by column of levels, its `spellings`.
+    """
+    far: dict[str, list[str]] = {}
+    alike: dict[str, dict[str, str]] = {}
+    for name, feature in features.items():
+        column = column_of(frame, name)
+        if isinstance(feature, Numeric) and (codes := far_codes(column, decimal)):
+            far[name] = codes
+        elif isinstance(feature, Categorical) and (others := spellings(column)):
+            known = set() if name in assumed else set(feature.levels or ())
+            others = {old: new for old, new in others.items() if old not in known}
+            alike |= {name: others} if others else {}
+    return far, alike
+
+
+def fractions(column: pd.Series, decimal: str = ".") -> int:
+    """The number of values of a column that are no whole numbers.
+
+    Example:
+        >>> fractions(pd.Series(["1", "2.5", None]))
+        1
+    """
+    found, wrong = read_numbers(column.dropna(), decimal=decimal)
+    values = found[~wrong & np.isfinite(found)]
+    return int(np.count_nonzero(values != np.floor(values)))
 
 
 def as_map(recoding: Mapping[str, str]) -> str:

@@ -232,7 +232,7 @@ def _block(frame: Frame, schema: Schema, names: list[str]) -> Float[np.ndarray, 
         block = np.empty((len(frame), len(names)))
         for j, name in enumerate(names):
             flags = isinstance(schema.features[name], Boolean)
-            remedy = "declare its levels=, as a Categorical"
+            remedy = "declare its levels= instead of bounds="
             block[:, j] = numbers(column_of(frame, name), remedy, flags, schema.decimal)
     bad = np.argwhere(np.isinf(block))
     if len(bad):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ _POSITIVE = ("poisson", "negative_binomial", "gamma")
 
 
 _A_WEIGHT, _A_COUNT = "a weight", "a target of this family"
+
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:([.,' ])\d{3})(?:\1\d{3})*(?:[.,]\d+)?")
+"""Numbers whose digits are in groups of three."""
 
 _EPOCH = datetime.date(1970, 1, 1)
 
@@ -221,9 +225,11 @@ def _read_off(
     if kind == "numeric" and not by_levels:
         low, high = float(column.min()) if least is None else least, float(column.max())
         if low == high:
-            raise ProblemError(
-                f"column {name!r} has one value only, {low:g}; declare its bounds, or leave it out"
-            )
+            only = "one value only" if len(column) > 1 else "a value in one record only"
+            remedy = "declare its bounds"
+            if low in (0.0, 1.0):
+                remedy = f"declare its levels ({name}=0,1) if it is a yes or no, else its bounds"
+            raise ProblemError(f"column {name!r} has {only}, {low:g}; {remedy}, or leave it out")
         return Numeric(low, high), f"bounds {low:g} to {high:g}"
     if set(column.unique()) == {0, 1}:
         return Boolean(), "levels 0 and 1"
@@ -231,6 +237,11 @@ def _read_off(
     levels = list(dict.fromkeys(level_key(value) for value in _ordered(column.unique().tolist())))
     if len(levels) > MANY:
         remedy = "declare them, or leave it out"
+        if marked := [each for each in levels if _THOUSANDS.fullmatch(each.strip())]:
+            remedy = (
+                f"values such as {marked[0]!r} look like numbers with thousands marks, which are "
+                "not read; write them without"
+            )
         if kind == "numeric":
             remedy = (
                 "it holds numbers, and is asked for by its levels. Cut them into intervals in the "

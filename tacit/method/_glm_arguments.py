@@ -37,8 +37,10 @@ def check_target(column: Column, family: Family) -> None:
             )
         return
     if column.levels or column.scale is None:
+        other = "binomial" if len(column.levels) == 2 else "multinomial"
         raise ConfigError(
-            f"target={column.name!r} has levels; family={family.name!r} needs a number with bounds"
+            f"target={column.name!r} has levels; family={family.name!r} needs a number with "
+            f"bounds, and for levels there is family='{other}'"
         )
     if column.scale.upper > family.most:
         raise ConfigError(

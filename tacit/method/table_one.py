@@ -25,6 +25,9 @@ from tacit.problem.task import Task
 from tacit.ranges import Count, Key, Whole
 from tacit.types import Relation
 
+_MOST_BINS = 1_000
+"""More only cost memory: medians are no finer than the noise."""
+
 
 def _names(given: Any) -> tuple[Any, ...]:
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
@@ -61,7 +64,8 @@ class PrivateTableOne(OneSum):
         by: declared column with levels by which records are grouped; `None` for no groups.
         medians: names of numbers of which median and quartiles are asked for as well; each takes a
             further share of the budget.
-        bins: number of equal intervals between the bounds from which quantiles are read off.
+        bins: number of equal intervals between the bounds from which quantiles are read off, 2 to
+            1,000.
         shares: relative shares of the budget by column, positive; 1 where none is given.
         suppress_below: number of records below which counts are not printed, a rule for readers
             that adds no privacy; 0 prints all.
@@ -126,8 +130,8 @@ class PrivateTableOne(OneSum):
             raise ConfigError(
                 f"medians={levelled[0]!r} has levels; quantiles are of numbers, so leave it out"
             )
-        if self.bins < 2:
-            raise ConfigError(f"bins={self.bins} must be at least 2")
+        if not 2 <= self.bins <= _MOST_BINS:
+            raise ConfigError(f"bins={self.bins} must be at least 2 and at most {_MOST_BINS:,}")
         for name, share in self.shares:
             if not checks.numeric(share) or np.ndim(share) or not 0.0 < share < np.inf:
                 raise ConfigError(

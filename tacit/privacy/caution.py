@@ -62,8 +62,12 @@ def warning(epsilon: float) -> str:
     )
 
 
-def delta_warning(delta: float) -> str:
+def delta_warning(delta: float, remedy: str = "; --records holds it against that") -> str:
     """A warning about a large delta if the number of units is not known; empty otherwise.
+
+    Args:
+        delta: delta that is promised.
+        remedy: how to state the number, after the advice.
 
     Example:
         >>> delta_warning(1e-6)
@@ -76,5 +80,5 @@ def delta_warning(delta: float) -> str:
     return (
         f"Warning: publishing one of every {math.ceil(1.0 / delta):,} records whole, chosen at "
         f"random, would satisfy a delta of {short(delta)}. Take a delta far below one over the "
-        "number of records; --records holds it against that."
+        f"number of records{remedy}."
     )

@@ -92,6 +92,7 @@ def describe_study(
     from tacit.data.describable import describable
     from tacit.data.guessing import several_of_one
     from tacit.data.loaders import load
+    from tacit.data.oddities import odd
     from tacit.data.table import check_any
 
     frame = load(data, **reading.options(data))
@@ -134,5 +135,15 @@ def describe_study(
     repeated = [name for name in several_of_one(frame) if name not in (*kinds, site)]
     present = {} if site is None or sites else sites_in(frame, site)
     taken = chosen.found.taken
-    by_records = bool(chosen.found.told)
-    return Described(text, taken, told, tuple(repeated), present, chosen.left_out, by_records)
+    far, alike = odd(frame, kinds, decimal, taken)
+    return Described(
+        text,
+        taken,
+        told,
+        tuple(repeated),
+        present,
+        far,
+        alike,
+        left_out=chosen.left_out,
+        chosen=bool(chosen.found.told),
+    )

@@ -31,6 +31,9 @@ from tacit.study.section_text import (
     value_text,
 )
 
+_COUNTS = ("poisson", "negative_binomial")
+"""Families whose targets are whole numbers."""
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -43,6 +46,10 @@ class Fit:
         repeated: columns that say who a record is about, in which several records have the same
             value. Private.
         sites: sites that were read off the table, and the number of records of each. Private.
+        far: by column of numbers, those far outside all others, which may be codes. Private.
+        spellings: by column of levels, those that differ from a more frequent one only in case or
+            blanks, and that one. Private.
+        fractions: number of targets that are counts and no whole numbers. Private.
     """
 
     text: str
@@ -50,6 +57,9 @@ class Fit:
     told: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
     sites: Mapping[str, int] = field(default_factory=dict)
+    far: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    spellings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    fractions: int = 0
 
 
 def fit_study(
@@ -96,8 +106,10 @@ def fit_study(
         ConfigError: a declaration that is not valid.
         ProblemError: a table or formula that cannot be read, or a column that cannot be used.
     """
+    from tacit.data.columns import column_of
     from tacit.data.guessing import several_of_one
     from tacit.data.loaders import load
+    from tacit.data.oddities import fractions, odd
     from tacit.data.table import check_any
     from tacit.data.undeclared import filled
 
@@ -122,7 +134,8 @@ def fit_study(
     levels = asked_for("--levels", levels or {}, frame, used)
     declared, formats = declared_by(frame, bounds, levels)
     rewritten = [name for name in maps if name in used and name != site]
-    found = filled(frame, declared, named, family, reading.decimal or ".", weights)
+    decimal = reading.decimal or "."
+    found = filled(frame, declared, named, family, decimal, weights)
     found = replace(found, taken={**found.taken, **formats})
     kinds = mapped(found.features, maps, rewritten)
     model = {"formula": formula, "family": family}
@@ -146,4 +159,9 @@ def fit_study(
     text = "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
     repeated = [name for name in several_of_one(frame) if name not in (*found.features, site)]
     present = {} if site is None or sites else sites_in(frame, site)
-    return Fit(text, found.taken, told, tuple(repeated), present)
+    far, alike = odd(frame, kinds, decimal, found.taken)
+    target = next(iter(named))
+    uneven = (
+        fractions(column_of(frame, target), decimal) if family in _COUNTS and target in frame else 0
+    )
+    return Fit(text, found.taken, told, tuple(repeated), present, far, alike, uneven)

@@ -65,7 +65,7 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
         prepared = prepare(frame, declared)
     with source.section("data", "target"):
         _check_both(declared.target, prepared)
-    held = None
+    held, everything = None, prepared
     if study.run.hold_out:
         with source.section("run", "hold_out"):
             prepared, out = train_test_split(
@@ -75,8 +75,19 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
                 by=held_out_by(source),
             )
         held = HeldOut(out.features, out.targets)
-    with source.section("partition"):
-        return _partition(source, prepared), prepared, held
+    try:
+        with source.section("partition"):
+            return _partition(source, prepared), prepared, held
+    except ConfigError:
+        if held is None:
+            raise
+        with source.section("partition"):
+            _partition(source, everything)  # what is wrong without it is told first
+        with source.section("run", "hold_out"):
+            raise ProblemError(
+                f"hold_out={study.run.hold_out} leaves too few of the "
+                f"{len(everything.features):,} records to some site; hold out fewer"
+            ) from None
 
 
 def _check_both(target: Target | None, prepared: Prepared) -> None:

@@ -364,6 +364,10 @@ def _members(document: dict[str, Any], name: str) -> Manifest:
         raise ConfigError(
             f"{name} is a study, not a manifest; make one of it with `tacit manifest new`"
         )
+    if not str(document.get("format")).startswith("tacit-manifest-"):
+        raise ConfigError(
+            f"{name} is {toml.other_than('a manifest', document)}; `tacit manifest new` makes one"
+        )
     if document.get("format") not in FORMATS:
         raise ConfigError(
             f"{name} has the format {document.get('format')!r}; this version of tacit reads "

@@ -113,25 +113,11 @@ def odd_values(table: Table) -> tuple[dict[str, list[str]], dict[str, dict[str, 
         By column of numbers, those far outside all others; by column of levels, those that differ
         from a more frequent one only in case or blanks, and that one.
     """
-    from tacit.data.columns import column_of
-    from tacit.data.feature import Categorical, Numeric
-    from tacit.data.oddities import far_codes, spellings
+    from tacit.data.oddities import odd
     from tacit.data.rewriting import rewritten
 
-    frame, declared = table.frame, table.declared
-    frame, _ = rewritten(frame, declared, strict=False)
-    far: dict[str, list[str]] = {}
-    alike: dict[str, dict[str, str]] = {}
-    for name, feature in declared.features.items():
-        column = column_of(frame, name)
-        if isinstance(feature, Numeric) and (codes := far_codes(column, declared.decimal)):
-            far[name] = codes
-        elif isinstance(feature, Categorical) and (others := spellings(column)):
-            known = set(feature.levels or ())
-            # what is declared is a level of its own
-            others = {old: new for old, new in others.items() if old not in known}
-            alike |= {name: others} if others else {}
-    return far, alike
+    frame, _ = rewritten(table.frame, table.declared, strict=False)
+    return odd(frame, table.declared.features, table.declared.decimal)
 
 
 def repeated_persons(source: Source, data: Path) -> tuple[str, ...]:

@@ -22,6 +22,9 @@ DAYS = 365
 _MOST_DAYS = 36_500
 """A hundred years; a certificate cannot name a year beyond 9999."""
 
+_LONGEST = 64
+"""Maximum number of characters of a name in a certificate."""
+
 _EARLIER = dt.timedelta(days=1)
 """Certificates are good from then on, so that they are at a neighbour whose clock is slow."""
 
@@ -45,12 +48,17 @@ def create_authority(folder: Path, name: str, days: int = 10 * DAYS) -> None:
     """Make a consortium's authority in a new folder: `authority.pem` and `authority.crt`.
 
     Raises:
-        ConfigError: a folder that is not empty, or a number of days out of range.
+        ConfigError: a folder that is not empty, a number of days out of range, or a name that is
+            empty or too long.
     """
     check_days(days)
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; keys are never overwritten. Give a new folder")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not name.strip() or len(name) > _LONGEST:
+        raise ConfigError(
+            f"name={name!r} cannot be an authority's name: it has 1 to {_LONGEST} characters"
+        )
     key, certificate = _authority(name, days)
     secret(folder / "authority.pem", key)
     write_bytes(folder / "authority.crt", certificate.public_bytes(serialization.Encoding.PEM))

@@ -246,6 +246,7 @@ def renew(
     """
     check_days(days)  # before a key is replaced
     # if this was killed, the card may be that of the previous keys: it is written last
+    _check_made(folder)
     before = read_card(folder / "card.toml")
     if identity:
         secret(folder / "identity.pem", Ed25519PrivateKey.generate())
@@ -256,6 +257,13 @@ def renew(
     card = Card(before.name, before.address, public, (folder / "authority.crt").read_text())
     write_text(folder / "card.toml", card.toml())
     return load(folder)
+
+
+def _check_made(folder: Path) -> None:
+    if not (folder / "card.toml").exists():
+        raise ConfigError(
+            f"there are no keys in {folder}; make some with `tacit keys new {folder}`"
+        )
 
 
 @checked(ConfigError)
@@ -272,10 +280,7 @@ def load(folder: Path) -> Keys:
             f"the authority, and take what comes back with `tacit keys accept {folder} FILE`. "
             f"`tacit keys show {folder}` says the fingerprint to tell"
         )
-    if not (folder / "card.toml").exists():
-        raise ConfigError(
-            f"there are no keys in {folder}; make some with `tacit keys new {folder}`"
-        )
+    _check_made(folder)
     card = read_card(folder / "card.toml")
     for name in ("identity.pem", "tls.pem"):
         path = folder / name
@@ -345,8 +350,9 @@ def parse_card(data: bytes | str, path: str) -> Card:
     """
     found = toml.parse(data, path, _LARGEST)
     names = {each.name for each in fields(Card)}
+    told = toml.other_than("an agent's card", found)
     if found.pop("format", None) != _CARD or set(found) | {"voucher"} != names:
-        raise ConfigError(f"{path} is not an agent's card; `tacit keys new` writes one")
+        raise ConfigError(f"{path} is {told}; `tacit keys new` writes one")
     card = Card(**{key: str(value) for key, value in found.items()})
     check_name(card.name, f"{path}: ")
     if card.address:

@@ -287,6 +287,8 @@ def _read(path: Path, kind: str, names: set[str]) -> dict[str, str]:
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({why(error)}); check the path") from error
     found = toml.parse(data, str(path))
+    told = toml.other_than(f"a file of the format {kind!r}", found)
     if found.pop("format", None) != kind or set(found) != names:
-        raise ConfigError(f"{path} is not a file of the format {kind!r}")
+        writes = "`tacit keys request`" if kind == _REQUEST else "`tacit keys approve`"
+        raise ConfigError(f"{path} is {told}; {writes} writes one")
     return {key: str(value) for key, value in found.items()}

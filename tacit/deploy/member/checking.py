@@ -104,7 +104,8 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | OwnCost | N
         raise ConfigError(
             f"{keys.card.name!r} coordinates this run and has no records; use `tacit coordinator`"
             if coordinates
-            else f"{keys.card.name!r} is an agent of this run; give its records with --data"
+            else f"{keys.card.name!r} is an agent of this run: use `tacit agent`, and give "
+            "its records with --data"
         )
     prepared = None if options.data is None else own_records(manifest, number, options.data)
     return manifest, keys, number, prepared

@@ -22,6 +22,7 @@ from tacit.privacy.ledger.lock import make_durable, sync_directory
 
 APPLICATION = 0x54434C47  # "TCLG", in the header of the file
 FORMAT = 1
+_LARGEST_FORMAT = 1_000  # no version ever writes more, and damaged bytes say anything
 
 SCHEMA = (
     "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL)",
@@ -237,6 +238,8 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> None:
             f"the file {path} is not a tacit ledger and was left as it is; give the ledger's "
             "path, or make one with `tacit ledger new`"
         )
+    if version > _LARGEST_FORMAT:
+        raise _error(path, sqlite3.SQLITE_CORRUPT, f"it gives its format as {version}")
     if version > FORMAT:
         raise LedgerError(
             f"the ledger {path} has format {version}, and this version of tacit knows formats up "

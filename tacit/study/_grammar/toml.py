@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,9 @@ def decoded(data: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         if name.lower().endswith(TABLES):
             raise _table_given(name) from error
+        line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(
-            f"{name}: cannot be read (it is not UTF-8 text); check the file"
+            f"{name}:{line}: cannot be read (it is not UTF-8 text); save it as UTF-8"
         ) from error
 
 
@@ -90,7 +92,30 @@ def parse(data: bytes | str, name: str, largest: int = LARGEST) -> dict[str, Any
         line = f":{where[1]}" if where else ""
         reason = str(error).split(" (at ")[0]
         remedy = _unquoted(text, int(where[1])) if where else "correct this line"
+        if re.match(r"Cannot (overwrite|declare|mutate|add)|Duplicate", reason):
+            reason, remedy = "a key or section stands here for the second time", "leave one out"
         raise ConfigError(f"{name}{line}: not valid TOML: {reason}; {remedy}") from error
+
+
+_KINDS = {
+    "tacit-card-": "a card",
+    "tacit-request-": "a request for a certificate",
+    "tacit-approval-": "the answer of an authority",
+    "tacit-manifest-": "a manifest",
+    "tacit-member-": "a member's file",
+}
+
+
+def other_than(wanted: str, document: Mapping[str, Any]) -> str:
+    """That a document is not what is wanted, and what it is if that is known.
+
+    Example:
+        >>> other_than("a manifest", {"format": "tacit-card-1"}), other_than("a card", {})
+        ('a card, not a manifest', 'not a card')
+    """
+    given = str(document.get("format"))
+    what = next((what for start, what in _KINDS.items() if given.startswith(start)), "")
+    return f"{what}, not {wanted}" if what else f"not {wanted}"
 
 
 def _table_given(name: str) -> ConfigError:

@@ -288,3 +288,47 @@ def test_an_audit_is_not_added_to_other_results(tmp_path: Path) -> None:
     (tmp_path / "out" / "result.json").write_text("{}")
     said = told("audit", study, "--output", tmp_path / "out", "--force")
     assert "holds something other than an audit (result.json)" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('age,arm,ill\n34,"a,1\n35,b,0\n' * 3, "a quotation mark in line 2 may be unclosed"),
+        ("".join(["age;arm;ill\n", *(f"1.{k:03},5;a;1\n" for k in range(99))]), "thousands marks"),
+        ("age,arm,ill\n34,a,1\n", "'age' has a value in one record only"),
+        ("age,arm,ill\n34,a,0\n35,b,0\n", "declare its levels (ill=0,1)"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_named(tmp_path: Path, text: str, said: str) -> None:
+    (table := tmp_path / "table.csv").write_text(text)
+    assert said in told("table1", table, "ill" if "ill=" in said else "age")
+
+
+def test_what_is_odd_in_a_table_is_told(patients: Path, tmp_path: Path) -> None:
+    (odd := tmp_path / "odd.csv").write_text(patients.read_text().replace("\n30.0,1", "\n999,1.5"))
+    words = ["fit", odd, "years ~ age", "--family", "poisson", "--output", tmp_path / "results"]
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert "999 of age is far outside its other values" in done.output
+    assert "values of the target are no whole numbers" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("table1 TABLE age --bins 1000000", "must be at most 1000"),
+        ("site serve --page 99999999", "must be at most 65535"),
+        (
+            "manifest new STUDY out.toml --data TABLE --agent card.toml=0",
+            "at least 1, CARD=RECORDS",
+        ),
+        ("keys authority NEW --name=", "cannot be an authority's name"),
+        ("keys rotate NEW", "make some with `tacit keys new"),
+        ("site join --site NEW --name n --data TABLE --records 61 --epsilon 1", "60 rows only"),
+        ("site join --site NEW --name n", "give the records of your site with --data"),
+    ],
+)
+def test_values_out_of_range(patients: Path, tmp_path: Path, words: str, said: str) -> None:
+    (study := tmp_path / "study.toml").write_text(STUDY)
+    places = {"TABLE": patients, "STUDY": study, "NEW": tmp_path / "new"}
+    output = told(*(places.get(word, word) for word in words.split()))
+    assert said in " ".join(output.split())
