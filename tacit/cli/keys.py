@@ -31,7 +31,7 @@ its owner, so compare fingerprints over another channel, e.g. by telephone, and 
 
 app = typer.Typer(
     name="keys",
-    help="Create, show, trust and rotate keys; request, approve and accept certificates.",
+    help="Create, show, trust and rotate keys; approve certificates.",
     epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -173,6 +173,12 @@ def test_peers_that_add_up_end_after_faults_of_all_kinds(
         assert watchers.broken(ran) == {}, seed
 
 
+def test_a_client_that_starts_again_answers_the_sum_that_waits_for_it(simulated: None) -> None:
+    """Its charge was torn: in 11466 its disk has heard of that sum, in 11034 a greeting tells."""
+    for seed in (11034, 11466):
+        assert watchers.broken(seeds.of_seed(seed)) == {}, seed
+
+
 def test_who_adds_up_is_killed_between_the_two_records_of_its_beginning(simulated: None) -> None:
     shape = replace(cast.PEERS, sums="flooding")
     for seed in (1480, 1588):

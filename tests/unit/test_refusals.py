@@ -89,6 +89,7 @@ def test_without_one_event_nothing_is_printed() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:coefficients without intervals")
 def test_estimators_tell_of_values_beyond_the_bounds() -> None:
     x, y = TABLE[["age"]].to_numpy(), TABLE["years"].to_numpy()
     model = PrivateLinearRegression(bounds=(0, 100), target_bounds=(0, 10), epsilon=None)

@@ -234,6 +234,7 @@ class Neighbours:
             self._progress.waiting_for = tuple(missing)
             self.notice_that_they_went_on(turn)
             self.ask([Address(self._terms.run, sender, *at) for sender in missing])
+            self._ask_for_announced(turn, missing)
             waited = time.monotonic() - started
             if waited > told_after:
                 told_after *= 2
@@ -270,6 +271,18 @@ class Neighbours:
                 f"every neighbour is silent in round {at.round + 1} of {self._schedule.rounds}, "
                 f"so the run cannot continue. {self._terms.go_on([*self.cards])}"
             )
+
+    def _ask_for_announced(self, turn: Turn, missing: Sequence[int]) -> None:
+        """Ask for the sum that a coordinator says it is at, if it went on without this member.
+
+        It announced that sum while this member was away, and may wait for its answer.
+        """
+        if self._terms.early and turn.phase.sender is Role.SERVER:
+            for sender in missing:
+                hello = self._greetings.answers.get(sender)
+                if hello is not None and turn.at.round < hello.round < self._schedule.rounds:
+                    there = turn.at._replace(round=hello.round)
+                    self.ask([Address(self._terms.run, sender, *there)])
 
     def roll_call(self, turn: Turn, least: int) -> list[int]:
         """The members present for a sum: all except those that were left out and do not answer.
@@ -353,8 +366,9 @@ class Neighbours:
         if not self._terms.skipping:
             return
         if self._terms.early and turn.phase.sender is Role.SERVER:
-            # it announces a sum when it has done with those before, whose messages it may delete
-            newest = max(self.mailbox.reached.values())
+            # it announces a sum when it has done with those before, whose messages it may delete;
+            # what was heard before a restart counts, too
+            newest = max(map(self.mailbox.newest, self.cards))
             if newest > turn.position:
                 raise BehindError(newest)
         gone, ends = self.mailbox.left_out(), self._schedule.length

@@ -139,7 +139,7 @@ def test_levels_compare_by_what_they_say() -> None:
 @pytest.mark.parametrize(
     ("values", "feature", "message"),
     [
-        ([1, "old", 3], Numeric(0, 9), "'age' is not numeric: line 3 holds 'old'.*Categorical"),
+        ([1, "old", 3], Numeric(0, 9), "'age' is not numeric: line 3 holds 'old'.*levels="),
         ([1, None, 3], Numeric(0, 9), r"'age' has 1 missing value\(s\), the first in line 3"),
         ([1, 2, np.nan], Numeric(0, 9), "the first in line 4: declare missing='drop', 'middle'"),
         ([1, np.inf, 3], Numeric(0, 9), "'age' has an infinite value in line 3"),

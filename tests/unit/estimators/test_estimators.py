@@ -59,6 +59,7 @@ def logistic(**given: Any) -> PrivateLogisticRegression:
     return PrivateLogisticRegression(**(known | given))
 
 
+@pytest.mark.filterwarnings("ignore:.* beyond the bounds")
 def test_a_classifier_is_what_scikit_learn_expects_of_one() -> None:
     X, y, sites = ill()
     model = logistic(epsilon=2.0)
@@ -270,6 +271,7 @@ def test_regressors_find_the_truth_in_the_units_of_the_data() -> None:
         assert model.score(X, y) > 0.3
 
 
+@pytest.mark.filterwarnings("ignore:.* beyond the bounds")
 def test_bounds_of_a_target_that_is_not_declared_are_read_off() -> None:
     y = np.array([-3.0, 0.5, 7.0])
     linear = PrivateLinearRegression()._target(y)

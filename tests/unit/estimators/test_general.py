@@ -49,6 +49,7 @@ def classifier(**given: Any) -> PrivateClassifier:
     return PrivateClassifier(**(known | given))
 
 
+@pytest.mark.filterwarnings("ignore:.* beyond the bounds")
 def test_a_classifier_is_what_scikit_learn_expects_of_one() -> None:
     X, y = ill()
     model = classifier(epsilon=2.0)

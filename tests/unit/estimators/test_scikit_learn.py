@@ -64,6 +64,7 @@ def test_what_needs_no_fit_is_as_scikit_learn_has_it(estimator: Any, check: str)
     getattr(estimator_checks, check)(type(estimator).__name__, estimator)
 
 
+@pytest.mark.filterwarnings("ignore:.* beyond the bounds")
 @pytest.mark.long
 @pytest.mark.parametrize(
     "estimator", [PRIVATE[0], *GENERAL[:2]], ids=lambda each: type(each).__name__

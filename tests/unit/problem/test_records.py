@@ -174,7 +174,7 @@ def spoiled(value):
         ({"regulariser": GroupL1(1.0, (0,))}, ["1 entries", "2 parameters"]),
         ({"normaliser": 0.0}, ["normaliser=0.0", "positive number, or 2"]),
         ({"normaliser": [1.0, np.inf]}, ["positive number"]),
-        ({"normaliser": [1.0, 2.0, 3.0]}, ["or 2 of them"]),
+        ({"normaliser": [1.0, 2.0, 3.0]}, ["3 entries", "2 agents"]),
         ({"normaliser": "many"}, ["normaliser='many'"]),
         ({"normaliser": 2.0, "weighting": "sum"}, ["normaliser=2.0", "weighting='sum'", "leave"]),
         ({"weighting": "site"}, ["weighting='site'", "agent, record, sum"]),
