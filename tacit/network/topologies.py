@@ -352,7 +352,7 @@ def _number_of_agents(agents: int, least: int = 2) -> int:
     return number
 
 
-def _check_links(links: float, cause: str) -> None:
+def _check_links(links: int | float, cause: str) -> None:
     """Refuse a graph with more links than memory has room for, before any of them is made."""
     if links > _MOST_LINKS:
         about = "about " if isinstance(links, float) else ""

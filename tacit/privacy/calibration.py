@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
@@ -101,7 +102,7 @@ def affordable_rounds(epsilon: Real, delta: float, events_at: EventsAfter) -> in
         560
     """
     _check(epsilon, delta)
-    first = events_at(1)
+    first: Any = events_at(1)  # of a user's function
     if not isinstance(first, Iterable):
         raise PrivacyError(
             f"events_at(1) gives {first!r}; it must give the events of so many rounds, as in "

@@ -66,7 +66,8 @@ class Ledger:
     """
 
     def __init__(self, writer: Writer) -> None:
-        if not isinstance(writer, Writer):
+        given: Any = writer
+        if not isinstance(given, Writer):
             raise LedgerError(
                 f"Ledger({writer!r}) opens nothing; write Ledger.open(path), or for a new one "
                 "Ledger.create(path)"

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
@@ -50,6 +50,7 @@ _BLOCK = 1 << 14
 """Largest number of proposals at a time: their words fit the processor's cache."""
 
 
+@runtime_checkable
 class Law(Protocol):
     """Which proposals a law keeps.
 
