@@ -63,8 +63,11 @@ def inwards(task: Task, answer: Float[np.ndarray, " p"]) -> float | None:
 
 
 def value_at(problem: Problem, x: Float[np.ndarray, " p"]) -> float:
-    """The objective at a point; NaN where a black box has no value, for the run itself is over."""
+    """The objective at a point; NaN where there is none, or somebody has had enough of waiting.
+
+    The run itself is over and paid for, so its result must not be lost here.
+    """
     try:
         return problem.value(x)
-    except OracleError:
+    except (OracleError, KeyboardInterrupt):
         return math.nan

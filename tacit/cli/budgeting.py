@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tacit.errors import ConfigError
 from tacit.privacy import caution
 
 
@@ -16,17 +15,13 @@ def warn_of(epsilon: float, delta: float) -> None:
             print(told, file=sys.stderr)
 
 
-def check_rows(data: Path, declared: int | None = None) -> None:
-    """Refuse a file that is no table, or has fewer rows than records are declared.
+def check_table(data: Path) -> None:
+    """Refuse a file that is no table.
 
-    A TOML file is a cost of its owner's, and of a workbook the study may name another sheet.
-
-    Args:
-        data: file of the records.
-        declared: declared number of records; `None` if none is.
+    A TOML file is a cost of its owner's, and of a workbook the study may name another sheet. The
+    number of rows decides nothing: where it is private, a larger one is declared.
 
     Raises:
-        ConfigError: fewer rows.
         ProblemError: a file that cannot be read.
     """
     from tacit.data.loaders import load
@@ -34,7 +29,4 @@ def check_rows(data: Path, declared: int | None = None) -> None:
 
     if not data.is_file() or data.suffix.lower() in (".toml", ".xlsx", ".xlsm"):
         return
-    frame = load(data)
-    check_any(frame, data)
-    if declared is not None and declared > len(frame):
-        raise ConfigError(f"--records {declared:,}: {data} has {len(frame):,} rows only")
+    check_any(load(data), data)

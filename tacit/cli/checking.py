@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacit.cli.console import WRONG, emit, guarded, say
-from tacit.cli.hinting import of_codes, of_spellings
+from tacit.cli.hinting import KEPT, of_codes, of_spellings
 from tacit.cli.swapped import check_places
-from tacit.data.oddities import as_map
+from tacit.data.columns import as_map
 from tacit.deploy.agreement.declare import count
 from tacit.deploy.identity.parts import admit_pinned
 from tacit.study._grammar import toml
@@ -65,6 +65,8 @@ def check(study: Path, data: Path, *, json: bool) -> int:
                 f"NOTE: {of_spellings(name, alike)}: map = {as_map(alike)} in "
                 f"[data.features.{key_of(name)}] of the study, or correct them"
             )
+        if found.far or found.spellings:
+            say(KEPT)
         say(f"{found.unfit}" if found.unfit else "Every record fits the study.")
         say("Share only the number to declare; everything else here is private.")
         return code

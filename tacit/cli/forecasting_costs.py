@@ -8,6 +8,7 @@ from tacit.cli.console import emit, say, table
 from tacit.cli.dimensions import Options
 from tacit.errors import ConfigError
 from tacit.privacy.digits import short
+from tacit.privacy.wording import STATUS
 from tacit.study.cost_noise import CHANCE, CostNoise, cost_noise
 from tacit.study.read import Source
 from tacit.study.run import assemble
@@ -39,7 +40,7 @@ def _tell(found: CostNoise, source: Source) -> None:
         + ("Hopeless: what is found will be chance." if chance else "Open: the costs decide.")
     )
     table(
-        ["Epsilon", "Noise over clip"],
+        [f"Epsilon ({STATUS[found.status.value]})", "Noise over clip"],
         [
             [f"{epsilon:.3g}", f"{noise:.2g}"]
             for epsilon, noise in zip(found.epsilon, found.noise, strict=True)

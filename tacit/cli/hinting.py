@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+KEPT = (
+    "Notes on values are computed from the private records, and are yours to keep. What is written "
+    "into a study is read by all members: a code or spelling that is not known without the records "
+    "is better corrected in the table."
+)
+"""Follows notes on what looks odd in a table."""
+
 
 def of_codes(name: str, numbers: Sequence[str]) -> str:
     """That numbers of a column may be codes; the remedy follows."""

@@ -161,7 +161,8 @@ def _values(given: Sequence[str], fitted: FittedHazards) -> dict[str, str | floa
         found[name] = text
         feature = fitted.schema.features.get(name) if name in fitted.on else None
         if isinstance(feature, Numeric):
-            low, high = (float(str(end)) for end in (feature.lower, feature.upper))
+            low = -math.inf if feature.lower is None else feature.lower
+            high = math.inf if feature.upper is None else feature.upper
             try:
                 found[name] = value = float(text)
             except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.cli.budgeting import check_rows, warn_of
+from tacit.cli.budgeting import check_table, warn_of
 from tacit.cli.console import emit, guarded, say
 from tacit.errors import ConfigError
 from tacit.privacy.digits import short
@@ -37,7 +37,7 @@ def join(
             counted = count(read_study(study), data)
             declared, told = counted.declare, counted.unfit
         elif data is not None:
-            check_rows(data, records)
+            check_table(data)
         if data is None and not address:
             raise ConfigError(
                 "give the records of your site with --data; a coordinator has none: give its "
@@ -107,7 +107,7 @@ def budget(folder: Path, dataset: str, epsilon: float, delta: float, data: Path 
 
         site = find(folder)
         if data is not None:
-            check_rows(data)
+            check_table(data)
         warn_of(epsilon, delta)
         set_budget(site, dataset, epsilon, delta, data)
         say(f"{dataset} may cost epsilon {epsilon:g} at delta {short(delta)} over all runs.")

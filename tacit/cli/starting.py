@@ -9,10 +9,10 @@ from typing import Any
 
 from tacit import checks
 from tacit.cli.console import emit, guarded, say
-from tacit.cli.hinting import of_codes, of_spellings
+from tacit.cli.hinting import KEPT, of_codes, of_spellings
 from tacit.cli.writing import check_free, check_study, write_text
 from tacit.cli.written import maps_of
-from tacit.data.oddities import as_map
+from tacit.data.columns import as_map
 from tacit.study.draft_text import OPEN
 from tacit.study.drafting import Draft, draft
 from tacit.study.reading import Reading
@@ -110,6 +110,8 @@ def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
         say(f"NOTE: {of_codes(name, numbers)}: --missing-values {','.join(numbers)}")
     for name, alike in found.spellings.items():
         say(f"NOTE: {of_spellings(name, alike)}: --map {shlex.quote(f'{name}={as_map(alike)}')}")
+    if found.far or found.spellings:
+        say(KEPT)
     for name in found.repeated:
         say(
             f"NOTE: several records have the same {name}. What is protected is one record; for "

@@ -12,12 +12,12 @@ from datetime import date
 from pathlib import Path
 from typing import TypedDict
 
-from tacit.cli.hinting import of_codes, of_spellings
+from tacit.cli.hinting import KEPT, of_codes, of_spellings
 from tacit.cli.of_a_table import Given
 from tacit.cli.pairs import pairs
 from tacit.cli.running import free, run_source
 from tacit.cli.writing import check_free, check_study, write_text
-from tacit.data.oddities import as_map
+from tacit.data.columns import as_map
 from tacit.errors import ConfigError
 from tacit.study._output import Destination
 from tacit.study.fitting import Fit
@@ -124,6 +124,8 @@ def _tell_odd(found: Fit) -> None:
             "is of counts: check that it is meant",
             file=sys.stderr,
         )
+    if found.far or found.spellings or found.fractions:
+        print(KEPT, file=sys.stderr)
 
 
 def _warning(name: str, what: str) -> str:

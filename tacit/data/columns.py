@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as codec
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -287,11 +287,18 @@ def recoding(column: pd.Series, rows: Bool[np.ndarray, " n"], levels: Sequence[A
         levels: declared values; one that is close is written in.
     """
     _, values = distinct(pd.Series(column[rows]))
-    texts = [
-        f"{_quoted(level_key(value))} = {_quoted(_close(value, levels))}"
-        for value in values[:_MOST]
-    ]
-    return "{ " + ", ".join(texts) + " }"
+    return as_map({level_key(value): _close(value, levels) for value in values[:_MOST]})
+
+
+def as_map(given: Mapping[str, str]) -> str:
+    """A recoding as a table of TOML, as `map` of a column and --map take it.
+
+    Example:
+        >>> as_map({"YES ": "yes"})
+        '{ "YES " = "yes" }'
+    """
+    pairs = (f"{_quoted(old)} = {_quoted(new)}" for old, new in given.items())
+    return "{ " + ", ".join(pairs) + " }"
 
 
 def _quoted(text: str) -> str:

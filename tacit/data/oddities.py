@@ -111,19 +111,3 @@ def fractions(column: pd.Series, decimal: str = ".") -> int:
     found, wrong = read_numbers(column.dropna(), decimal=decimal)
     values = found[~wrong & np.isfinite(found)]
     return int(np.count_nonzero(values != np.floor(values)))
-
-
-def as_map(recoding: Mapping[str, str]) -> str:
-    """A recoding as a table of TOML, as `map` of a column and --map take it.
-
-    Example:
-        >>> as_map({"YES ": "yes"})
-        '{ "YES " = "yes" }'
-    """
-    from json import dumps
-
-    pairs = (
-        f"{dumps(old, ensure_ascii=False)} = {dumps(new, ensure_ascii=False)}"
-        for old, new in recoding.items()
-    )
-    return "{ " + ", ".join(pairs) + " }"

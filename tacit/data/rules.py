@@ -75,6 +75,9 @@ TRUTHS = {word: float(truth) for pair in WORDS for word, truth in zip(pair, (1, 
 
 _DECIMAL = re.compile(r"\s*([-+]?)(\d+)(?:\.(\d*))?\s*", re.ASCII)
 
+MANY_MOVED = 0.05
+"""Share of the records from which values beyond the bounds of a column are told."""
+
 
 def level_key(value: object) -> str:
     """Text by which values are compared, the same however their column was read.

@@ -9,13 +9,11 @@ from jaxtyping import Float, Num
 from numpy.typing import ArrayLike
 
 from tacit import checks
+from tacit.data.rules import MANY_MOVED
 from tacit.errors import ConfigError
 
 Bounds = tuple[ArrayLike, ArrayLike]
 """Lower and upper bounds as they are given: numbers, or arrays with one per column."""
-
-_MANY = 0.05
-"""Share of the records from which values beyond the bounds are told."""
 
 Ends = tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]
 
@@ -99,7 +97,7 @@ def warn_of_moved(
         stacklevel: as for `warnings.warn`, counted from the caller.
     """
     beyond = ((values < low) | (values > high)).sum(axis=0)
-    if len(values) and (beyond >= _MANY * len(values)).any():
+    if len(values) and (beyond >= MANY_MOVED * len(values)).any():
         warnings.warn(
             f"{int(beyond.sum()):,} of {values.size:,} values of {what} are beyond the bounds, and "
             "were moved to them. If that is not meant, correct the values, or the bounds by what "

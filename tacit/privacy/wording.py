@@ -41,13 +41,14 @@ STANDING = (UNTUNED, ALONE, SEED)
 
 _PRIVATE = {Unit.RECORD: "records", Unit.PERSON: "records", Unit.AGENT: "costs"}
 
-_STATUS = {
+STATUS = {
     "proved": "proved",
     "model": "model claim, not a proof",
     "per_release": "one release only",
     "refuted": "refuted by an audit",
     "none": "no guarantee",
 }
+"""What is said of a status beside an epsilon."""
 
 
 def sentence(g: Guarantee, subject: str, *, assumptions: bool = True) -> str:
@@ -86,10 +87,10 @@ def sentence(g: Guarantee, subject: str, *, assumptions: bool = True) -> str:
 def brief(g: Guarantee) -> str:
     """The guarantee in a few words, for a line that has no room for its conditions."""
     if g.status == "none":
-        return _STATUS["none"]
+        return STATUS["none"]
     numbers = f"({rounded_up(g.epsilon)}, {rounded_up(g.delta)})-DP per {g.unit.value}"
     adjacency = g.relation.value.replace("_", "-")
-    return f"{numbers}, {adjacency}, {_STATUS[g.status.value]}, {g.noise.value} noise"
+    return f"{numbers}, {adjacency}, {STATUS[g.status.value]}, {g.noise.value} noise"
 
 
 def html(owners: Sequence[Guarantee], said: str, subject: str = "") -> str:
@@ -109,7 +110,7 @@ def html(owners: Sequence[Guarantee], said: str, subject: str = "") -> str:
             rounded_up(g.delta),
             g.unit.value,
             g.relation.value.replace("_", "-"),
-            _STATUS[g.status.value],
+            STATUS[g.status.value],
             g.noise.value,
         )
         for g in shown
@@ -124,7 +125,7 @@ def differing(owners: Sequence[Guarantee], worst: Guarantee, *, assumptions: boo
     epsilons = [g.epsilon for g in owners]
     named = [
         f"{g.owner}: {rounded_up(g.epsilon)} at delta {rounded_up(g.delta)} "
-        f"({_STATUS[g.status.value]})"
+        f"({STATUS[g.status.value]})"
         for g in owners[:_LISTED]
     ]
     more = len(owners) - _LISTED

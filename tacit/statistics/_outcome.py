@@ -14,6 +14,7 @@ from tacit.method.answer import Page, Printed, Refused
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
+from tacit.privacy.wording import STATUS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +55,8 @@ def spent(result: Result) -> str:
     if worst.status is Status.NONE:
         return ""
     cost = f"epsilon = {rounded_up(worst.epsilon)} at delta = {rounded_up(worst.delta)}"
+    if worst.status is not Status.PROVED:
+        cost += f" ({STATUS[worst.status.value]})"
     entered = ""
     if charge is not None:
         entered = f", and the ledger has it in entry {charge.sequence}"

@@ -20,7 +20,7 @@ from tacit.data.frames import Table, one_table
 from tacit.data.guessing import MANY
 from tacit.data.oddities import spellings
 from tacit.data.partition import Sites, by_column
-from tacit.data.rules import Missing
+from tacit.data.rules import MANY_MOVED, Missing
 from tacit.data.schema import Prepared, Schema
 from tacit.data.table import prepare
 from tacit.data.undeclared import check_declared
@@ -34,9 +34,6 @@ from tacit.problem.task import Records, record_tables
 
 ONE_COLLUDER = Masks()
 """Secure aggregation against one colluding site."""
-
-_MANY = 0.05
-"""Share of the records from which values beyond the bounds are told."""
 
 _FAR = 3.0
 """Declared number of records over the true one, or the reverse, from which it is told."""
@@ -129,7 +126,7 @@ def warn_of_moved(prepared: Prepared, time: str | None, stacklevel: int) -> None
     if altered is None:
         return
     shares = {name: count / altered.records for name, count in altered.amiss(time).items()}
-    many = [f"{name} in {share:.0%}" for name, share in shares.items() if share >= _MANY]
+    many = [f"{name} in {share:.0%}" for name, share in shares.items() if share >= MANY_MOVED]
     if many:
         warnings.warn(
             f"values beyond their declared bounds were moved to them: {', '.join(many)} of the "
@@ -167,7 +164,7 @@ def warn_of_sites(
     if len(names) > MANY and counts.sum() < 2 * len(names):
         told.append(
             f"column {site!r} has {len(names):,} sites for {counts.sum():,} records: it looks like "
-            "an identifier. Name the column of sites by site="
+            f"an identifier. Name the column of sites by site=. {_PRIVATE}"
         )
     ratio = np.ones(1) if size is None else np.asarray(size, dtype=float) / counts
     if (np.maximum(ratio, 1.0 / ratio) > _FAR).any():

@@ -9,6 +9,7 @@ from tacit._engine.doubts import noise_of_mean
 from tacit._engine.planning import contract
 from tacit.arguments import checked
 from tacit.errors import ConfigError
+from tacit.privacy.guarantee import Status
 from tacit.study.run import Assembled
 
 TIMES = (1, 2, 4, 8, 16, 32, 64)
@@ -29,11 +30,13 @@ class CostNoise:
         epsilon: budgets of a run, ascending, the study's own first.
         noise: standard deviation in each coordinate of that mean, for each budget.
         delta: delta of each.
+        status: status of these guarantees.
     """
 
     epsilon: tuple[float, ...]
     noise: tuple[float, ...]
     delta: float
+    status: Status
 
     @property
     def enough(self) -> float | None:
@@ -63,6 +66,7 @@ def cost_noise(assembled: Assembled) -> CostNoise:
                 "the costs and says whether the answer is better than the start"
             )
     found: list[tuple[float, float, float]] = []
+    status = Status.NONE
     for times in TIMES:
         given: Any = replace(budget, epsilon=budget.epsilon * times)
         changed: Any = replace(method, privacy=given)
@@ -77,5 +81,6 @@ def cost_noise(assembled: Assembled) -> CostNoise:
         worst = agreed.guarantee.worst
         noise = noise_of_mean(agreed.guarantee, agreed.table, assembled.problem.agents)
         found.append((worst.epsilon, noise, worst.delta))
+        status = worst.status
     epsilons, noises, deltas = zip(*found, strict=True)
-    return CostNoise(epsilons, noises, max(deltas))
+    return CostNoise(epsilons, noises, max(deltas), status)

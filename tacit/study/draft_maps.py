@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tacit.data.columns import as_map
 from tacit.data.guessing import kind_of
-from tacit.data.oddities import as_map
 from tacit.errors import ConfigError
 
 

@@ -124,6 +124,7 @@ class CostsStudy(Study):
 
     data: NoRecords = Field(None, description="no records: each site has a cost of its own")
     partition: OwnersSection = Field(description="who owns which cost")
+    # no kind of `ProblemSection` either, so none of its keys may be given
     problem: CostsSection = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         description="what the sites minimise together"
     )

@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,11 +28,11 @@ def between_peers(source: Source, network: str = RING) -> Source:
     return parse_study(text, source.name, source.folder)
 
 
-def status_of(rehearsal: Rehearsal, number: int, part: str = "") -> dict[str, object]:
+def status_of(rehearsal: Rehearsal, number: int, part: str = "") -> dict[str, Any]:
     """What a member, or who adds up beside it, says of itself."""
     try:
         path = rehearsal.folder / f"member-{number}" / "state" / part / "status.json"
-        found: dict[str, object] = json.loads(path.read_text())
+        found: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
     return found
@@ -85,12 +86,12 @@ def test_a_ring_goes_round_a_site_that_is_killed_and_takes_it_in_again(tmp_path:
     ends = time.monotonic() + 500
 
     def until(holds: str, found: bool = True) -> None:
-        while (holds in status_of(rehearsal, 0, ADDING).get("without", [])) is not found:  # type: ignore[operator]
+        while (holds in status_of(rehearsal, 0, ADDING).get("without", [])) is not found:
             assert time.monotonic() < ends, log_of(rehearsal, 0)[-3000:]
             time.sleep(0.1)
 
     try:
-        while not int(status_of(rehearsal, 0, ADDING).get("round", 0)) > 10:  # type: ignore[call-overload]
+        while not int(status_of(rehearsal, 0, ADDING).get("round", 0)) > 10:
             assert time.monotonic() < ends, log_of(rehearsal, 0)[-3000:]
             time.sleep(0.1)
         running[1].send_signal(signal.SIGKILL)

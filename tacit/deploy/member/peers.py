@@ -277,7 +277,7 @@ class Neighbours:
 
         It announced that sum while this member was away, and may wait for its answer.
         """
-        if self._terms.early and turn.phase.sender is Role.SERVER:
+        if self._terms.early and self._terms.skipping and turn.phase.sender is Role.SERVER:
             for sender in missing:
                 hello = self._greetings.answers.get(sender)
                 if hello is not None and turn.at.round < hello.round < self._schedule.rounds:

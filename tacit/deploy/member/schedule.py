@@ -66,7 +66,7 @@ class Schedule:
     """
 
     def __init__(self, plan: Plan, turns: int) -> None:
-        self.rounds = turns
+        self.rounds, self._agents = turns, plan.agents
         summed = any(exponent is not None for exponent in plan.exponents)
         before = [phase for phase in enumerate(plan.method.phases()) if phase[1].rounds.before]
         later = [phase for phase in enumerate(plan.method.phases()) if not phase[1].rounds.before]
@@ -146,7 +146,7 @@ class Schedule:
         return None
 
     def position(self, address: Address) -> int | None:
-        """The position of a message; `None` if no such message is ever sent."""
+        """The position of a message; `None` if its sender never sends such a message."""
         if address.kind == FINISHED:
             return self.length
         if not -1 <= address.round < self.rounds:
@@ -156,6 +156,8 @@ class Schedule:
         place = self._places[number].get((address.phase, address.step))
         if place is None:
             return None
+        if (stretch.steps[place][2].sender is Role.SERVER) is not (address.sender == self._agents):
+            return None  # a phase of another role
         return stretch.position + (address.round - stretch.first) * len(stretch.steps) + place
 
 

@@ -17,13 +17,13 @@ from typing import Any
 
 from tacit.arguments import checked
 from tacit.errors import LedgerError, PrivacyError, ReleaseConflict
-from tacit.kinds import Relation, Unit
 from tacit.privacy import accounting
 from tacit.privacy.event import Event
 from tacit.privacy.ledger import store
 from tacit.privacy.ledger.book import FORMAT, RECORD, Balance
 from tacit.privacy.ledger.chain import Mark, digest
 from tacit.privacy.ledger.encoding import canonical, event_to_json, grouped_to_json
+from tacit.privacy.ledger.names import check_names, check_neighbours
 from tacit.privacy.ledger.outbox import Prepared, ReleaseId
 from tacit.privacy.ledger.writer import Writer
 from tacit.privacy.tally import Tally
@@ -160,7 +160,7 @@ class Ledger:
         if not 0.0 < epsilon < float("inf"):
             raise PrivacyError(f"epsilon={epsilon!r} must be positive and finite")
         accounting.check_delta(delta)
-        _check_names(("owner", owner), ("dataset", dataset))
+        check_names(("owner", owner), ("dataset", dataset))
         with self._thread:
             if self._book.account(owner, dataset).budget != (epsilon, delta):
                 what = {"owner": owner, "dataset": dataset, "epsilon": epsilon, "delta": delta}
@@ -252,10 +252,10 @@ class Ledger:
         """
         if not charges:
             raise LedgerError("charges={} charges nobody; give the events of every owner")
-        _check_neighbours(neighbours)
+        check_neighbours(neighbours)
         if pooled and len(charges) != 1:
             raise LedgerError(f"pooled=True with {len(charges)} owners in charges; give one")
-        _check_names(("run", run), ("dataset", dataset), *(("owner", owner) for owner in charges))
+        check_names(("run", run), ("dataset", dataset), *(("owner", owner) for owner in charges))
         what: dict[str, Any] = {
             "run": run,
             "study": study,
@@ -337,7 +337,8 @@ class Ledger:
         """
         owner = id.agent if owner is None else owner
         waiting = tuple(sorted(set(recipients)))
-        _check_names(("owner", owner), ("dataset", dataset), *(("recipient", w) for w in waiting))
+        check_neighbours(neighbours)
+        check_names(("owner", owner), ("dataset", dataset), *(("recipient", w) for w in waiting))
         if not waiting:
             raise LedgerError(f"{id}: name at least one recipient of the release")
         what = {
@@ -451,19 +452,3 @@ class Ledger:
                 f"{', '.join(other)}. Two answers to one question are two releases, so nothing was "
                 "released; ask Ledger.stored before drawing noise, and send what it returns"
             )
-
-
-def _check_neighbours(text: str) -> None:
-    unit, relation, *_ = (*text.split(", "), "", "")
-    units, relations = [each.value for each in Unit], [each.value for each in Relation]
-    if unit not in units or relation not in relations:
-        raise LedgerError(
-            f"neighbours={text!r} is no adjacency that is known; write one of {', '.join(units)}, "
-            f"and one of {', '.join(relations)}, as in {RECORD!r}"
-        )
-
-
-def _check_names(*names: tuple[str, str]) -> None:
-    for role, name in names:
-        if not name:
-            raise LedgerError(f"{role}={name!r}: a name must not be empty")

@@ -14,8 +14,7 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from tacit.errors import PrivacyError
-from tacit.privacy.noise.proposals import LARGEST_SCALE, drawn
+from tacit.privacy.noise.proposals import LARGEST_SCALE, check_scale, drawn
 from tacit.privacy.noise.stream import Stream
 
 
@@ -40,11 +39,7 @@ def discrete_laplace(stream: Stream, scale: float, count: int) -> Int64[np.ndarr
         >>> bool(abs(draws.std() / 10.0 / 2**0.5 - 1) < 0.02)
         True
     """
-    if not 0.0 < scale <= LARGEST_SCALE:
-        raise PrivacyError(
-            f"discrete noise of scale {scale!r} grid steps cannot be drawn: the scale must be "
-            f"positive and at most 2^45, so that every draw stays below 2^52; choose another grid"
-        )
+    check_scale("Laplace", scale, fits=0.0 < scale <= LARGEST_SCALE)
     return drawn(stream, LaplaceLaw(scale), count)
 
 

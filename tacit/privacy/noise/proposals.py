@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
+from tacit.errors import PrivacyError
 from tacit.privacy.noise.stream import Stream
 from tacit.privacy.noise.threshold import (
     FAR,
@@ -75,6 +76,19 @@ class Law(Protocol):
     def exponent(self, size: int, low: int) -> Fraction:
         """The `x` of one proposal of which `chance` is `exp(-x)`, exactly; at least 0."""
         ...
+
+
+def check_scale(law: str, scale: float, *, fits: bool) -> None:
+    """Refuse a scale whose draws would not all stay below 2^52.
+
+    Raises:
+        PrivacyError: it does not fit.
+    """
+    if not fits:
+        raise PrivacyError(
+            f"discrete {law} noise of scale {scale!r} grid steps cannot be drawn: the scale must "
+            "be positive and at most 2^45, so that every draw stays below 2^52; choose another grid"
+        )
 
 
 class Proposals(NamedTuple):

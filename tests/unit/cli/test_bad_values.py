@@ -323,12 +323,22 @@ def test_what_is_odd_in_a_table_is_told(patients: Path, tmp_path: Path) -> None:
         ),
         ("keys authority NEW --name=", "cannot be an authority's name"),
         ("keys rotate NEW", "make some with `tacit keys new"),
-        ("site join --site NEW --name n --data TABLE --records 61 --epsilon 1", "60 rows only"),
+        ("site join --site NEW --name n --data EMPTY --records 61 --epsilon 1", "empty.csv"),
         ("site join --site NEW --name n", "give the records of your site with --data"),
     ],
 )
 def test_values_out_of_range(patients: Path, tmp_path: Path, words: str, said: str) -> None:
     (study := tmp_path / "study.toml").write_text(STUDY)
-    places = {"TABLE": patients, "STUDY": study, "NEW": tmp_path / "new"}
+    (empty := tmp_path / "empty.csv").write_text("")
+    places = {"TABLE": patients, "STUDY": study, "NEW": tmp_path / "new", "EMPTY": empty}
     output = told(*(places.get(word, word) for word in words.split()))
     assert said in " ".join(output.split())
+
+
+def test_a_site_may_declare_more_records_than_it_has(patients: Path, tmp_path: Path) -> None:
+    """Where their number is private, a refusal would tell a bound on it."""
+    words = ["--name", "n", "--data", patients, "--records", "64", "--epsilon", "1"]
+    done = CliRunner().invoke(
+        app, ["site", "join", "--site", str(tmp_path / "new"), *map(str, words)]
+    )
+    assert (done.exit_code, "It declares 64 records" in done.output) == (0, True), done.output
