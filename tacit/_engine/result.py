@@ -63,9 +63,15 @@ class ReleaseRow:
 
     @property
     def noise_multiplier(self) -> float | None:
-        """Largest noise scale over sensitivity; `None` if the noise follows the records."""
+        """Noise scale over sensitivity; `None` if the noise follows the records.
+
+        Where both change from round to round, the smaller of that of the first and the last.
+        """
         if self.sensitivity is None or self.noise_scale is None:
             return None
+        if self.noise_range is not None and self.sensitivity_range is not None:
+            ends = zip(self.noise_range, self.sensitivity_range, strict=True)
+            return min(noise / most if most > 0.0 else 0.0 for noise, most in ends)
         return self.noise_scale / self.sensitivity if self.sensitivity > 0.0 else 0.0
 
     @property

@@ -118,8 +118,8 @@ def _tell(found: Account, noise: MeanNoise | None, replaced: Stated | None) -> N
         "The sensitivity is the most by which the protected unit can change one release; the noise "
         "multiplier is the noise scale divided by it."
         + (
-            " Where the noise changes from round to round, it is the largest scale over the first "
-            "sensitivity."
+            " Where both change from round to round, it is the smaller of that of the first and "
+            "the last."
             if any(row.noise_range for _, row in _releases(found))
             else ""
         )

@@ -262,4 +262,8 @@ def _prepare_for_writing(connection: sqlite3.Connection, path: Path) -> None:
             "put it on a local disk"
         )
     make_durable(connection)
+    # a large release is held in memory until it is written, and its state is overwritten a few
+    # times before it is written a second time
+    connection.execute("PRAGMA cache_size = -32000")
+    connection.execute("PRAGMA wal_autocheckpoint = 4096")
     connection.execute("PRAGMA secure_delete = ON")
