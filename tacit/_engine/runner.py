@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +42,7 @@ from tacit.method.citation import papers_of
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
-from tacit.problem.boxes import failed, failures, lost, skips, valued
+from tacit.problem.boxes import recount, tally
 from tacit.problem.problem import Problem
 from tacit.problem.repeated import checked_meanwhile
 from tacit.problem.task import Task
@@ -57,6 +57,8 @@ _SEED_BITS = 63
 
 All 2^53 would take one core 4.5 years, at 64 million a second, and a GPU perhaps days.
 """
+
+Told = TypeVar("Told")
 
 
 @dataclass(frozen=True)
@@ -240,8 +242,7 @@ def run(
             entry = f"{identity} {start}"
             charge = enter(ledger, dataset, owner, entry, agreed)
             roots = rekeyed(roots, ledger.noise_key(entry))
-        before, valued_before = skips(plan.objectives), valued(plan.objectives)
-        lost_before, _ = lost(plan.objectives)
+        recount(plan.objectives)
         found = simulate(
             plan,
             roots,
@@ -256,13 +257,11 @@ def run(
             keep=keep,
         )
         sent = bytes_sent(plan, rounds)[found.rounds]
-        after = skips(plan.objectives)
-        silent = failed(plan.objectives, valued_before)
-        _, missing = lost(plan.objectives, lost_before)
-    if len(silent) == problem.agents:
+        became = tally(plan.objectives)
+    if len(became.silent) == problem.agents:
         raise OracleError(
             "every evaluation of every agent failed and was skipped, so that the answer would be "
-            f"made of noise alone. The first: {next(iter(silent.values()))}"
+            f"made of noise alone. The first: {next(iter(became.silent.values()))}"
         )
     answers = _answers(found.answers, agreed)
     found_one = found.diverged[0] < 0 and isinstance(answers[0], Minimiser)
@@ -293,12 +292,12 @@ def run(
         answer=answers[0],
         answers=() if isinstance(answers[0], Minimiser) else answers,
         papers=papers_of(method),
-        skipped=_named(problem, before, after),
-        failures=_failures(problem, before, after),
-        lost={problem.names[agent]: told for agent, told in missing.items()},
+        skipped=_named(problem, {i: n for i, n in enumerate(became.skipped.tolist()) if n}),
+        failures=_named(problem, became.failure),
+        lost=_named(problem, became.losses),
         ends=ends(problem, mean) if found_one else None,
         inwards=inwards(problem, mean) if found_one else None,
-        silent={problem.names[agent]: told for agent, told in silent.items()},
+        silent=_named(problem, became.silent),
         shortened=shortened(problem, agreed.method, found.answers[0]),
     )
 
@@ -323,19 +322,9 @@ def _try(plan: Plan, metrics: Mapping[str, Metric], kept: int, trials: int) -> N
         value_of(name, metric, start)
 
 
-def _named(problem: Task, before: Any, after: Any) -> dict[str, int]:
-    """Agents of which points were skipped in between, with their numbers."""
-    if before is None:
-        return {}
-    more = zip(problem.names, (after - before).tolist(), strict=True)
-    return {name: many for name, many in more if many}
-
-
-def _failures(problem: Task, before: Any, after: Any) -> dict[str, str]:
-    """What the first skipped evaluation of each of these agents failed with."""
-    told = failures(problem.objectives)
-    named = {problem.names[agent]: why for agent, why in told.items()}
-    return {name: named[name] for name in _named(problem, before, after) if name in named}
+def _named(problem: Task, told: Mapping[int, Told]) -> dict[str, Told]:
+    """What is told of agents, by their names."""
+    return {problem.names[agent]: each for agent, each in told.items()}
 
 
 def _reference(problem: Task, reference: Any) -> tuple[Any, bool]:

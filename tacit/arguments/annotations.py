@@ -51,6 +51,8 @@ def wanted(value: object, hint: object) -> str | None:
         return None if good else " or ".join(map(repr, inner))
     if hint is None or hint is type(None):
         return None if value is None else "None"
+    if origin is type and isinstance(inner[0], type):
+        return None if _kind_of(value, inner[0]) else f"give a class, a kind of {inner[0].__name__}"
     if hint in _PLAIN:
         good, words = _PLAIN[hint]
         return None if good(value) else words
@@ -127,6 +129,10 @@ def _object(value: Any, kind: type, inner: tuple[Any, ...]) -> str | None:
         return None
     words = (wanted(each, inner[0]) for each in _doubtful(members, inner[0]))
     return next((f"a list of which each is {word}" for word in words if word), None)
+
+
+def _kind_of(value: object, kind: type) -> bool:
+    return isinstance(value, type) and issubclass(value, kind)
 
 
 def _doubtful(members: Any, asked: Any) -> Any:

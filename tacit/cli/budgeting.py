@@ -16,17 +16,25 @@ def warn_of(epsilon: float, delta: float) -> None:
 
 
 def check_table(data: Path) -> None:
-    """Refuse a file that is no table.
+    """Refuse a file that is neither a table nor, in TOML, a cost of its owner's.
 
-    A TOML file is a cost of its owner's, and of a workbook the study may name another sheet. The
-    number of rows decides nothing: where it is private, a larger one is declared.
+    The number of rows decides nothing: where it is private, a larger one is declared.
 
     Raises:
-        ProblemError: a file that cannot be read.
+        ProblemError: a table that cannot be read.
+        ConfigError: a file that cannot be read as TOML.
     """
+    from tacit.data.excel import check_workbook
     from tacit.data.loaders import load
     from tacit.data.table import check_any
+    from tacit.study._grammar.toml import parse, read_bytes
 
-    if not data.is_file() or data.suffix.lower() in (".toml", ".xlsx", ".xlsm"):
+    if not data.is_file():
         return
-    check_any(load(data), data)
+    suffix = data.suffix.lower()
+    if suffix == ".toml":
+        parse(read_bytes(data), str(data))
+    elif suffix in (".xlsx", ".xlsm"):
+        check_workbook(data)  # the study may name another sheet than the first
+    else:
+        check_any(load(data), data)

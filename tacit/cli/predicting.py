@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as reader
 import math
 import sys
+import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,16 +52,16 @@ def predict_table(
         if kind == "fitted-model":
             fitted = load_model(file)
             with _of(data):
-                moved, what = fitted.moved(table), fitted.target.name
                 found = fitted.predict(table)
+            what = fitted.target.name
             without = "the noise in the parameters is not counted"
         elif kind == "hazards":
             fitted = load_hazards(file)
             what, without = fitted.formula, ""
             chosen = _values(reference, fitted)
+            times = _times(at)
             with _of(data):
-                moved = fitted.moved(table)
-            found = fitted.predict(table, at=_times(at), reference=chosen, level=level)
+                found = fitted.predict(table, at=times, reference=chosen, level=level)
             if not chosen and at is None:
                 print(
                     "NOTE: hazards are relative to the baseline: numbers of 0 and first levels. "
@@ -71,7 +72,6 @@ def predict_table(
             regression = load_regression(file)
             fitted, what = regression, regression.formula
             with _of(data):
-                moved = regression.moved(table)
                 found = regression.predict(table, level=level)
             refusal = regression.table.refusal
             without = "" if refusal is None else refusal.reason
@@ -83,9 +83,6 @@ def predict_table(
                 f"NOTE: {left:,} of {len(found):,} records lack a value and are not predicted.",
                 file=sys.stderr,
             )
-        if moved:
-            each = ", ".join(f"{name} {count:,}" for name, count in moved.items())
-            print(f"NOTE: values beyond declared bounds are moved to them: {each}", file=sys.stderr)
         if json:
             emit(
                 {
@@ -109,11 +106,16 @@ def predict_table(
 
 @contextmanager
 def _of(data: Path) -> Generator[None]:
-    """Name the table in errors about its values."""
+    """Name the table in errors about its values, and print warnings as notes."""
     try:
-        yield
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            yield
     except ProblemError as error:
         raise ProblemError(f"{data}: {error}") from error
+    for each in told:
+        print(f"NOTE: {each.message}.", file=sys.stderr)
 
 
 def _file(model: Path) -> Path:

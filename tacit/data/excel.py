@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -39,6 +40,26 @@ def load_excel(path: str | Path, sheet: str | None = None) -> pd.DataFrame:
         ProblemError: openpyxl is not installed, or a workbook or sheet that cannot be read or has
             no names for its columns.
     """
+    with _opened(path) as book:
+        chosen = _sheet(book, sheet, path)
+        chosen.reset_dimensions()  # other programs write wrong ones
+        rows = list(chosen.iter_rows(values_only=True))
+    return _frame(rows, f"{path}, sheet {chosen.title!r}")
+
+
+def check_workbook(path: str | Path) -> None:
+    """Refuse a file that is no workbook, whichever sheet will be read.
+
+    Raises:
+        ProblemError: openpyxl is not installed, or a workbook that cannot be read or has no sheet.
+    """
+    with _opened(path) as book:
+        _sheet(book, None, path)
+
+
+@contextmanager
+def _opened(path: str | Path) -> Generator[Any]:
+    """The workbook in a file, whose errors name the file."""
     try:
         import openpyxl
     except ModuleNotFoundError:
@@ -51,16 +72,12 @@ def load_excel(path: str | Path, sheet: str | None = None) -> pd.DataFrame:
         with warnings.catch_warnings():
             # of what it does not keep, such as validation rules and styles
             warnings.simplefilter("ignore")
-            book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-            chosen = _sheet(book, sheet, path)
-            chosen.reset_dimensions()  # other programs write wrong ones
-            rows = list(chosen.iter_rows(values_only=True))
+            yield openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
     except (zipfile.BadZipFile, KeyError, ValueError, OSError, ParseError, EOFError) as error:
         raise ProblemError(
             f"{path}: not a readable .xlsx workbook ({first_line(error)}); save it again as .xlsx, "
             "without a password, or as CSV"
         ) from error
-    return _frame(rows, f"{path}, sheet {chosen.title!r}")
 
 
 def _sheet(book: Any, name: str | None, path: str | Path) -> Any:

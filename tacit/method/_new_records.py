@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 def read(
     data: pd.DataFrame, schema: Schema, names: Iterable[str]
-) -> tuple[dict[str, Column], np.ndarray, np.ndarray]:
-    """These columns, which records are complete in them, and these records as numbers.
+) -> tuple[dict[str, Column], np.ndarray, np.ndarray, Mapping[str, int]]:
+    """These columns, which records are complete in them, these as numbers, and values moved.
 
     Args:
         data: table of new records.
@@ -33,10 +34,10 @@ def read(
     """
     schema = declared(schema, names)
     known = complete(data, schema)
-    found = np.zeros((0, 0))
-    if known.any():
-        found = prepared(data.iloc[np.flatnonzero(known)], schema).features
-    return columns_of(schema), known, found
+    if not known.any():
+        return columns_of(schema), known, np.zeros((0, 0)), {}
+    found = prepared(data.iloc[np.flatnonzero(known)], schema)
+    return columns_of(schema), known, found.features, moved(found)
 
 
 def declared(schema: Schema, names: Iterable[str]) -> Schema:
@@ -65,10 +66,19 @@ def complete(data: pd.DataFrame, schema: Schema) -> Any:
 def values_moved(data: pd.DataFrame, schema: Schema) -> Mapping[str, int]:
     """How many values of complete records are beyond a declared bound, by column."""
     known = complete(data, schema)
-    if not known.any():
-        return {}
-    altered = prepared(data.iloc[np.flatnonzero(known)], schema).altered
-    return {} if altered is None else altered.moved
+    return moved(prepared(data.iloc[np.flatnonzero(known)], schema)) if known.any() else {}
+
+
+def moved(records: Prepared) -> Mapping[str, int]:
+    """How many values were moved to a declared bound, by column."""
+    return {} if records.altered is None else records.altered.moved
+
+
+def tell_moved(values: Mapping[str, int]) -> None:
+    """Warn whoever called `predict` of values that it moves to a declared bound."""
+    if values:
+        each = ", ".join(f"{name} {count:,}" for name, count in values.items())
+        warnings.warn(f"values beyond declared bounds are moved to them: {each}", stacklevel=3)
 
 
 def prepared(data: pd.DataFrame, schema: Schema) -> Prepared:

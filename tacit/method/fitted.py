@@ -21,7 +21,7 @@ from tacit.data.frames import Table, from_frame
 from tacit.data.schema import Schema
 from tacit.errors import ConfigError, ProblemError
 from tacit.method._glm_predictions import predicted
-from tacit.method._new_records import declared, read, values_moved
+from tacit.method._new_records import declared, read, tell_moved, values_moved
 from tacit.method._saved import SavedFit, declarations, reading, saved_text, today, write_saved
 from tacit.method.answer import Refused, reach
 from tacit.method.citation import bibtex
@@ -124,7 +124,8 @@ class FittedRegression:
         times = reach(level)
         data = from_frame(data)
         names = [column.name for column in self.design.columns]
-        columns, known, records = read(data, self.schema, names)
+        columns, known, records, moved = read(data, self.schema, names)
+        tell_moved(moved)
         design = self.design.on(columns)
         rows, added = np.full((len(data), design.width), np.nan), np.full(len(data), np.nan)
         if known.any():
@@ -169,7 +170,7 @@ class FittedRegression:
         data = from_frame(data)
         target = parse_formula(self.formula, columns_of(self.schema))[0]
         names = [*(column.name for column in self.design.columns), target.name]
-        columns, known, records = read(data, self.schema, names)
+        columns, known, records, _ = read(data, self.schema, names)
         if not known.any():
             raise ProblemError("no record has a value in every column of the formula")
         return compared(self.table, self.design.on(columns), columns[target.name], records)

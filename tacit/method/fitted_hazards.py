@@ -19,7 +19,7 @@ from tacit.data.frames import Table, from_frame
 from tacit.data.schema import Schema
 from tacit.errors import ConfigError, ProblemError
 from tacit.method._cox_predictions import cumulative, relative
-from tacit.method._new_records import declared, read, values_moved
+from tacit.method._new_records import declared, read, tell_moved, values_moved
 from tacit.method._saved import declarations, today, write_saved
 from tacit.method.answer import reach
 from tacit.method.citation import bibtex
@@ -87,7 +87,8 @@ class FittedHazards:
 
         Args:
             data: table with the columns of the regression, and that of the strata if survival is
-                asked for; values beyond declared bounds are moved to them, as in the fit.
+                asked for; values beyond declared bounds are moved to them, as in the fit, with a
+                warning.
             at: times at which survival is asked for: above the start of the first piece of time,
                 before which the baseline counts no events, and up to the end of the last.
             reference: values of the record whose hazard is 1, by column, within declared bounds;
@@ -111,7 +112,8 @@ class FittedHazards:
         times, table, data = reach(level), self.table, from_frame(data)
         until = self._times(at)
         strata = [table.strata] if until and table.strata is not None else []
-        columns, known, records = read(data, self.schema, [*self.on, *strata])
+        columns, known, records, beyond = read(data, self.schema, [*self.on, *strata])
+        tell_moved(beyond)
         rows = np.full((len(data), self._width), np.nan)
         if known.any():
             rows[known] = natural(self.design(columns), records)[0][:, :-1]
@@ -183,9 +185,8 @@ class FittedHazards:
                 f"reference names {checks.shown(unknown)}, which is no column of the regression; "
                 f"these are: {', '.join(self.on)}"
             )
-        record, chosen = pd.DataFrame([dict(given)]), declared(self.schema, given)
-        columns, known, records = read(record, self.schema, given)
-        if not known.all() or values_moved(record, chosen):
+        columns, known, records, beyond = read(pd.DataFrame([dict(given)]), self.schema, given)
+        if not known.all() or beyond:
             raise ProblemError(
                 f"reference={checks.shown(dict(given))} lacks a value, or one is beyond its "
                 "declared bounds; give one that a record of the fit could have"

@@ -17,7 +17,7 @@ from tacit.arguments import checked
 from tacit.data.schema import Schema
 from tacit.data.target import TARGETS, BinaryTarget, ClassTarget, NumericTarget
 from tacit.errors import ProblemError
-from tacit.method._new_records import complete, prepared, values_moved
+from tacit.method._new_records import complete, moved, prepared, tell_moved, values_moved
 from tacit.method._saved import (
     SavedFit,
     declarations,
@@ -95,7 +95,7 @@ class FittedModel:
 
         Args:
             data: table with the declared columns; values beyond declared bounds are moved to them,
-                as in the fit. The target and the site need not be there.
+                as in the fit, with a warning. The target and the site need not be there.
 
         Returns:
             Column `mean`: the probability of yes, or the target in its own unit; for hinge loss
@@ -112,7 +112,9 @@ class FittedModel:
         loss = self.built
         scores = np.full((len(data), *((len(self.levels),) if self.levels else ())), np.nan)
         if known.any():
-            rows = prepared(data.iloc[np.flatnonzero(known)], self.schema).features
+            records = prepared(data.iloc[np.flatnonzero(known)], self.schema)
+            tell_moved(moved(records))
+            rows = records.features
             with jax.enable_x64(True):
                 weights = np.asarray(loss.weights(np.asarray(self.values), rows.shape[1]))
             scores[known] = rows @ weights

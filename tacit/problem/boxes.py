@@ -11,6 +11,7 @@ compiled part has ended.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
@@ -22,6 +23,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int
 from tacit.problem.callback import call_host
 from tacit.problem.host import NOBODY, Host
 from tacit.problem.interruptible import interruptible
+from tacit.problem.tally import Tally
 from tacit.types import AbstractObjective, AbstractPrivate, Params, Unit
 
 Value = TypeVar("Value")
@@ -153,53 +155,15 @@ def asked_of(objectives: AbstractPrivate, awake: Bool[ArrayLike, " agents"]) -> 
     return eqx.tree_at(lambda o: o.agent, objectives, awake_ones)
 
 
-def skips(objectives: object) -> Int[np.ndarray, " agents"] | None:
-    """How many points of each agent have been skipped so far; `None` without black boxes."""
-    return objectives.host.skips if isinstance(objectives, BlackBox) else None
+def recount(objectives: object) -> None:
+    """Begin a new tally of the evaluations of black boxes."""
+    if isinstance(objectives, BlackBox):
+        objectives.host.recount()
 
 
-def valued(objectives: object) -> Int[np.ndarray, " agents"]:
-    """How many points of each agent have had a value so far; empty without black boxes."""
-    none = np.zeros(0, dtype=np.int64)
-    return objectives.host.valued if isinstance(objectives, BlackBox) else none
-
-
-def failed(objectives: object, before: Int[np.ndarray, " agents"] | int) -> dict[int, str]:
-    """Agents of which no point had a value and some were skipped, with the first failure. Private.
-
-    Args:
-        objectives: objectives of all agents, black boxes or not.
-        before: what `valued` was before.
-    """
-    if not isinstance(objectives, BlackBox):
-        return {}
-    none = objectives.host.valued == before
-    return {agent: told for agent, told in objectives.host.failures.items() if none[agent]}
-
-
-def failures(objectives: object) -> dict[int, str]:
-    """What the first skipped point of each agent failed with, by number. Private."""
-    return objectives.host.failures if isinstance(objectives, BlackBox) else {}
-
-
-def lost(
-    objectives: object, before: Int[np.ndarray, " agents"] | int = 0
-) -> tuple[Int[np.ndarray, " agents"], dict[int, str]]:
-    """How many losses of every agent's records were not finite, and where the first was. Private.
-
-    Args:
-        objectives: objectives of all agents, black boxes or not.
-        before: what the numbers were before.
-    """
-    if not isinstance(objectives, BlackBox):
-        return np.zeros(0, dtype=np.int64), {}
-    host = objectives.host
-    many = host.lost - before
-    return many, {
-        agent: f"{many[agent]:,} of agent {agent}, the first {where}"
-        for agent, where in host.first_lost.items()
-        if many[agent]
-    }
+def tally(objectives: object) -> Tally:
+    """What became of evaluations since `recount`; nothing of agents without black boxes."""
+    return deepcopy(objectives.host.tally) if isinstance(objectives, BlackBox) else Tally.of(0)
 
 
 def computed(call: Callable[[], Value], objectives: AbstractPrivate) -> Value:

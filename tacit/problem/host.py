@@ -16,6 +16,7 @@ from tacit.problem.answers import check_function, complaint, not_finite, place, 
 from tacit.problem.evaluation import PLAIN, Evaluation
 from tacit.problem.processes import Unanswered, correction
 from tacit.problem.stored import Evaluations
+from tacit.problem.tally import Tally
 
 NOBODY = -1
 """The agent of a point at which nothing is queried: its values are 0."""
@@ -81,11 +82,7 @@ class Host:
         self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
         self._inside = False
-        self._skipped = np.zeros(len(own), dtype=np.int64)
-        self._valued = np.zeros(len(own), dtype=np.int64)
-        self._failures = dict[int, str]()
-        self._lost = np.zeros(len(own), dtype=np.int64)
-        self._first_lost = dict[int, str]()
+        self.tally = Tally.of(len(own))
         self._given_up = set[int]()
         self._asked = self._answered = 0
         self._error: BaseException | None = None
@@ -127,35 +124,9 @@ class Host:
         with self._lock:
             return self._calls.copy()
 
-    @property
-    def skipped(self) -> int:
-        """Number of points that were skipped because their evaluation failed."""
-        return int(self._skipped.sum())
-
-    @property
-    def skips(self) -> Int[np.ndarray, " agents"]:
-        """The same for every agent."""
-        return self._skipped.copy()
-
-    @property
-    def valued(self) -> Int[np.ndarray, " agents"]:
-        """Number of points of every agent that have a value, stored ones among them."""
-        return self._valued.copy()
-
-    @property
-    def failures(self) -> dict[int, str]:
-        """What the first skipped evaluation of an agent failed with, by number. Private."""
-        return dict(self._failures)
-
-    @property
-    def lost(self) -> Int[np.ndarray, " agents"]:
-        """How many losses of every agent's records had no finite value. Private."""
-        return self._lost.copy()
-
-    @property
-    def first_lost(self) -> dict[int, str]:
-        """Where the first of an agent was, by number. Private."""
-        return dict(self._first_lost)
+    def recount(self) -> None:
+        """Begin a new `tally`: what became of evaluations from here on."""
+        self.tally = Tally.of(len(self._own))
 
     def raise_pending(self) -> None:
         """Raise the first error since the last call, if there was one, and forget it."""
@@ -293,7 +264,7 @@ class Host:
             if known is not None:
                 values[row], found[row] = 0.0, True
                 values[row, : len(known)] = known
-                self._valued[agent] += 1
+                self.tally.valued[agent] += 1
         self._answered += int(np.sum(found))
         return found
 
@@ -317,10 +288,10 @@ class Host:
         self._calls[job.agent] += many * outcome.tries
         self._answered += many
         if self._skips(outcome):
-            self._skipped[job.agent] += many
-            self._failures.setdefault(job.agent, str(outcome.error))
+            self.tally.skipped[job.agent] += many
+            self.tally.failure.setdefault(job.agent, str(outcome.error))
         if outcome.values is not None:
-            self._valued[job.agent] += many
+            self.tally.valued[job.agent] += many
             self._note_lost(job, outcome.values)
         if how.progress is not None:
             how.progress(self._answered, self._asked)
@@ -328,9 +299,9 @@ class Host:
     def _note_lost(self, job: _Job, values: Float[np.ndarray, "m n"]) -> None:
         none = np.argwhere(np.isnan(values))
         if none.size:
-            self._lost[job.agent] += len(none)
+            self.tally.lost[job.agent] += len(none)
             at = place(job.points[none[0, 0]], self.evaluation.names)
-            self._first_lost.setdefault(job.agent, f"that of its record {none[0, 1]} at {at}")
+            self.tally.first_lost.setdefault(job.agent, f"that of its record {none[0, 1]} at {at}")
 
     def _skips(self, outcome: _Outcome) -> bool:
         return isinstance(outcome.error, OracleError) and self.evaluation.on_failure == "skip"

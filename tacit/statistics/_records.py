@@ -166,7 +166,9 @@ def warn_of_sites(
             f"column {site!r} has {len(names):,} sites for {counts.sum():,} records: it looks like "
             f"an identifier. Name the column of sites by site=. {_PRIVATE}"
         )
-    ratio = np.ones(1) if size is None else np.asarray(size, dtype=float) / counts
+    ratio = np.ones(1)
+    if size is not None and np.size(size) in (1, len(counts)):  # others are refused elsewhere
+        ratio = np.asarray(size, dtype=float) / counts
     if (np.maximum(ratio, 1.0 / ratio) > _FAR).any():
         told.append(
             f"size={size!r} is far from the numbers of records of the sites, from {counts.min():,} "

@@ -53,7 +53,7 @@ from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.citation import papers_of
 from tacit.privacy.ledger.extract import spent
-from tacit.problem.boxes import failed, failures, lost
+from tacit.problem.boxes import tally
 from tacit.study.costs import OwnCost
 from tacit.study.fitted import fitted, fitted_model
 
@@ -377,17 +377,17 @@ def _cut_off(
 
 def _tell_failures(objective: Any) -> None:
     """Say in the owner's own log where its simulator gave no value, and why."""
-    never = failed(objective, 0)
-    for agent, told in failures(objective).items():
+    became = tally(objective)
+    for agent, told in became.failure.items():
         log.warning(
             "%(some)s this site's simulator since this start failed, and its answers were 0 before "
             "noise: %(told)s. Nobody else is told",
             {
-                "some": "every evaluation of" if agent in never else "some evaluations of",
+                "some": "every evaluation of" if agent in became.silent else "some evaluations of",
                 "told": told,
             },
         )
-    for told in lost(objective)[1].values():
+    for told in became.losses.values():
         log.warning(
             "losses of this site's records are not finite numbers and counted as 0: %(told)s. "
             "Nobody else is told",

@@ -37,7 +37,7 @@ def test_a_fit_predicts_new_records(fitted: Path, monkeypatch: pytest.MonkeyPatc
     assert all(row["lower"] < row["mean"] < row["upper"] for row in (rows[0], rows[2]))
     done = CliRunner().invoke(app, ["predict", "fit", "new.csv", "-o", "out.csv"])
     assert done.exit_code == 0, done.output
-    assert "NOTE: values beyond declared bounds are moved to them: age 1\n" in done.stderr
+    assert "NOTE: values beyond declared bounds are moved to them: age 1.\n" in done.stderr
     np.testing.assert_allclose(pd.read_csv("out.csv")["mean"].dropna(), means)
     assert CliRunner().invoke(app, ["predict", "fit", "new.csv", "-o", "out.csv"]).exit_code == 2
     covered = json.loads(Path("fit/guarantee.json").read_text())["covers"]

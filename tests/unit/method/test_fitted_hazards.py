@@ -188,7 +188,8 @@ def test_a_file_names_what_to_cite_and_one_of_an_earlier_version_cites_tacit_alo
 def test_records_without_a_value_are_not_predicted_and_values_beyond_bounds_are_moved() -> None:
     model = exact().model
     table = pd.DataFrame({"age": [np.nan, 99.0, 80.0], "sex": ["f", "f", "f"], "ward": "east"})
-    found = model.predict(table, at=[5])
+    with pytest.warns(UserWarning, match="moved to them: age 1"):
+        found = model.predict(table, at=[5])
     assert found.iloc[0].isna().all() and found.iloc[1].equals(found.iloc[2])
     assert dict(model.moved(table)) == {"age": 1}
     assert len(model.predict(table.iloc[:1], at=[5])) == 1

@@ -59,7 +59,8 @@ def test_predictions_are_in_the_units_of_the_target(
     made = model(loss, target)
     made.save(tmp_path / "model.json")
     for each in (made, load_model(tmp_path / "model.json")):
-        found = each.predict(ROWS)
+        with pytest.warns(UserWarning, match="moved to them: age 1"):
+            found = each.predict(ROWS)
         assert list(found) == [column]
         np.testing.assert_allclose(found[column], expected)
 
@@ -70,7 +71,8 @@ def test_classes_have_probabilities(tmp_path: Path) -> None:
     made = model("softmax", target, values=values, names=tuple("abcdefghi"))
     made.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
-    found = loaded.predict(ROWS)
+    with pytest.warns(UserWarning, match="moved to them: age 1"):
+        found = loaded.predict(ROWS)
     assert list(found) == ["none mean", "some mean", "often mean"]
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     weights = np.asarray(loaded.built.weights(values, 3))

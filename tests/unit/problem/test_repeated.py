@@ -84,7 +84,7 @@ def test_a_failure_there_ends_the_run_before_it_begins() -> None:
         check_repeats(task.objectives, task.start())
     skipping = black_box_problem(broken, 2, x0=[0.0], on_failure="skip")
     check_repeats(skipping.objectives, skipping.start())
-    assert skipping.objectives.host.skipped == 0
+    assert skipping.objectives.host.tally.skipped.sum() == 0
 
 
 def test_an_owner_is_told_of_its_own_cost() -> None:
