@@ -1,6 +1,7 @@
 """Run simulated sites from the command line.
 
 python -m tests.simulated_sites --seeds 0:1000 --workers 2
+python -m tests.simulated_sites --seeds 0:1 --members 256
 python -m tests.simulated_sites --replay 38
 python -m tests.simulated_sites --mutants 0:2000 --only lock
 """
@@ -12,6 +13,7 @@ import sys
 import time
 
 from tests.simulated_sites import watchers
+from tests.simulated_sites.cast import large
 from tests.simulated_sites.first import FIRST, UNFOUND
 from tests.simulated_sites.mutants import named
 from tests.simulated_sites.planting import caught
@@ -35,7 +37,7 @@ def _print(tally: Tally, wall: float, workers: int) -> None:
     print(f"{'seeds that fail':28}{len(tally.broken):>12,}")
     rate, of_faults = tally.seeds / tally.spent, tally.faults / tally.spent
     print(f"\n{wall:,.0f} seconds on {workers} processes, {tally.spent:,.0f} of processor time")
-    print(f"{rate:.1f} seeds and {of_faults:.0f} faults a second of processor time")
+    print(f"{rate:.3g} seeds and {of_faults:.3g} faults a second of processor time")
     print(
         f"a night of 8 hours on {workers} cores at that rate: {rate * NIGHT * workers:,.0f} seeds, "
         f"{of_faults * NIGHT * workers:,.0f} faults"
@@ -46,9 +48,9 @@ def _progress(tally: Tally) -> None:
     print(f"{tally.seeds:,} seeds, {len(tally.broken)} fail", end="\r", file=sys.stderr, flush=True)
 
 
-def _seeds(first: int, after: int, workers: int, seconds: float) -> int:
-    began = time.monotonic()
-    tally = many(first, after, workers, seconds, _progress)
+def _seeds(first: int, after: int, workers: int, seconds: float, members: int | None) -> int:
+    began, shape = time.monotonic(), None if members is None else large(members)
+    tally = many(first, after, workers, seconds, _progress, shape)
     print(file=sys.stderr)
     _print(tally, time.monotonic() - began, workers)
     for seed, wrong in sorted(tally.broken.items()):
@@ -110,6 +112,7 @@ def main() -> int:
     options.add_argument(
         "--seconds", type=float, default=float("inf"), help="begin no more seeds after this time"
     )
+    options.add_argument("--members", type=int, help="size of a ring, instead of a seed's own run")
     options.add_argument("--replay", type=int, metavar="SEED", help="run one seed, and tell it")
     options.add_argument("--verbose", action="store_true", help="tell more of it")
     options.add_argument(
@@ -121,7 +124,7 @@ def main() -> int:
         return _replay(given.replay, verbose=given.verbose)
     if given.mutants is not None:
         return _mutants(*given.mutants, given.only)
-    return _seeds(*given.seeds, given.workers, given.seconds)
+    return _seeds(*given.seeds, given.workers, given.seconds, given.members)
 
 
 if __name__ == "__main__":

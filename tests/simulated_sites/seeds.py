@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 
 from tests.simulated_sites import cast, watchers
@@ -49,9 +50,11 @@ def shape_of(seed: int) -> cast.Shape:
     return shape
 
 
-def of_seed(seed: int, faults: Sequence[Fault] | None = None) -> Ran:
-    """Run a seed, with its own faults or with some of them."""
-    shape = shape_of(seed)
+def of_seed(
+    seed: int, faults: Sequence[Fault] | None = None, shape: cast.Shape | None = None
+) -> Ran:
+    """Run a seed, with its own faults or with some of them, in its own kind of run or another."""
+    shape = shape or shape_of(seed)
     drawn = draw(seed, shape) if faults is None else faults
     return simulate(seed, shape, drawn, equal=seed % 3 == 0)
 
@@ -92,11 +95,11 @@ class Tally:
         return sum(map(self.column, COLUMNS))
 
 
-def _some(seeds: Sequence[int]) -> Tally:
+def _some(seeds: Sequence[int], shape: cast.Shape | None) -> Tally:
     tally, began = Tally(), time.process_time()
     with replaced():
         for seed in seeds:
-            ran = of_seed(seed)
+            ran = of_seed(seed, shape=shape)
             tally.seeds += 1
             tally.seconds += ran.seconds
             tally.counts.update(ran.counts)
@@ -116,6 +119,7 @@ def many(
     workers: int = 1,
     seconds: float = float("inf"),
     told: Callable[[Tally], None] = lambda tally: None,
+    shape: cast.Shape | None = None,
 ) -> Tally:
     """Run seeds.
 
@@ -125,6 +129,7 @@ def many(
         workers: processes that share them.
         seconds: seconds after which no further seeds are begun.
         told: function called now and then with what they did so far.
+        shape: kind of run of all of them; that of each seed if `None`.
     """
     size = max(min(_PART, -(-(after - first) // workers)), 1)
     parts = [range(at, min(at + size, after)) for at in range(first, after, size)]
@@ -133,14 +138,14 @@ def many(
         for part in parts:
             if time.monotonic() > ends:
                 break
-            total.add(_some(part))
+            total.add(_some(part, shape))
             told(total)
         return total
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for at in range(0, len(parts), workers):
             if time.monotonic() > ends:
                 break
-            for tally in pool.map(_some, parts[at : at + workers]):
+            for tally in pool.map(partial(_some, shape=shape), parts[at : at + workers]):
                 total.add(tally)
             told(total)
     return total
