@@ -86,6 +86,16 @@ def page(name: str, figures: Mapping[str, go.Figure | None] | None = None, **giv
     return template(name).render(**drawing, **given, style=asset("report.css"))
 
 
+def warm() -> None:
+    """Read what all pages of runs are made of, so that forks of this process share it."""
+    template("template.html")
+    if can_draw():
+        import plotly.graph_objects as go
+
+        plotly()
+        go.Figure(go.Scatter(x=[0.0], y=[0.0])).to_json()  # its validators load when first asked
+
+
 def asset(name: str) -> str:
     """The text of a file of this package."""
     return resources.files("tacit.report").joinpath(name).read_text(encoding="utf-8")

@@ -216,6 +216,7 @@ def _take_part(
             "if all members follow the protocol",
             {"name": keys.card.name},
         )
+    between()  # what computed the contract, before more is compiled
     plan, coordinates = run_.plan, number == len(manifest.agents)
     if options.test_seed is None:
         secret, simulated = own_secret(options.state / "secret"), None

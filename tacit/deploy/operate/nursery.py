@@ -69,7 +69,9 @@ class Processes:
             given = json.dumps(commands).encode() + b"\n"
             words = [sys.executable, "-m", __name__]
             pipe = subprocess.PIPE  # unbuffered, so that no line waits where `select` cannot see it
-            self._nursery = subprocess.Popen(words, stdin=pipe, stdout=pipe, bufsize=0)
+            # one heap for all threads of a member: each of its own keeps what it freed
+            heaps = {"MALLOC_ARENA_MAX": "1"} | os.environ
+            self._nursery = subprocess.Popen(words, stdin=pipe, stdout=pipe, bufsize=0, env=heaps)
             assert self._nursery.stdin is not None
             self._nursery.stdin.write(given)
             return
@@ -131,6 +133,8 @@ def _main() -> None:
     for name in LOADED:
         with contextlib.suppress(ImportError):  # the report's pictures are optional
             importlib.import_module(name)
+    with contextlib.suppress(ImportError):
+        importlib.import_module("tacit.report.assets").warm()
     # JAX warns of every fork, since its threads do not survive one; it has started none yet
     warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
     commands = [Command(*each) for each in json.loads(sys.stdin.buffer.readline())]
