@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.cli.console import guarded, say, table
 from tacit.cli.pairs import pairs
-from tacit.errors import ConfigError, TacitError
+from tacit.errors import ConfigError
 from tacit.privacy.digits import rounded_up, short
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ def propose(
 
     def command() -> int:
         from tacit.deploy.files import write_text
-        from tacit.deploy.identity.pinning import trust
+        from tacit.deploy.identity.pinning import trust, trusted
         from tacit.deploy.standing.approval import invite
-        from tacit.deploy.standing.members import code_of_run, read_member, remember
+        from tacit.deploy.standing.members import code_of_run, read_member, remember, remove
         from tacit.deploy.standing.queue import Queue
         from tacit.deploy.standing.site import find
         from tacit.study.read import read_study
@@ -54,33 +55,34 @@ def propose(
         new = [read_member(path) for path in members]
         if lost := sorted(set(told) - {each.card.name for each in new}):
             raise ConfigError(f"--fingerprint {lost[0]}: no --member file is of that name")
-        for each in new:
-            name, card = each.card.name, each.card
-            code = told.get(name) or _asked(
-                f"Fingerprint of {name}, as its owner tells you: ",
-                f"give the fingerprint that the owner of {name} told you over another channel: "
-                f'--fingerprint {name}="ABCD EFGH ..."',
+        with ExitStack() as undone:  # a proposal that comes to nothing leaves nothing behind
+            before = set(trusted(site.keys))
+            for each in new:
+                name, card = each.card.name, each.card
+                code = told.get(name) or _asked(
+                    f"Fingerprint of {name}, as its owner tells you: ",
+                    f"give the fingerprint that the owner of {name} told you over another channel: "
+                    f'--fingerprint {name}="ABCD EFGH ..."',
+                )
+                trust(site.keys, card, code)
+                if name not in before:
+                    undone.callback(remove, site, name)
+                remember(site, [each])
+            queue = Queue(site)
+            entry = invite(
+                site,
+                source,
+                without=without,
+                records=counts,
+                dataset=dataset,
+                patience=patience,
+                silent=silent,
             )
-            trust(site.keys, card, code)
-            remember(site, [each])
-        entry = invite(
-            site,
-            source,
-            without=without,
-            records=counts,
-            dataset=dataset,
-            patience=patience,
-            silent=silent,
-        )
-        queue = Queue(site)
-        try:
-            code_ = _approved(site, queue, entry, dataset, None, yes=yes)
-        except TacitError:
-            queue.forget(entry)
-            raise
-        if code_:
-            queue.forget(entry)
-            return code_
+            undone.callback(queue.forget, entry)
+            refused = _approved(site, queue, entry, dataset, None, yes=yes)
+            if refused:
+                return refused
+            undone.pop_all()
         entry = queue.find(entry.run)
         if output is not None:
             write_text(output, entry.manifest.toml())

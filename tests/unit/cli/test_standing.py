@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
+from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.standing.entries import State
 from tacit.privacy.ledger import read
 from tests.sites import records
@@ -117,6 +118,13 @@ def test_new_members_need_their_owners_fingerprint(three: Three) -> None:
         assert (code, said in " ".join(output.split())) == (2, True), output
     assert three.queues["north"].entries() == []
     told = three.sites["south"].load_keys().card.fingerprint()
+    # a proposal that is refused, or not approved, trusts nobody
+    for more in ["--dataset", "none"], []:
+        asked = [each for each in words if more or each != "--yes"]
+        code, output = gives(*asked, "--fingerprint", f"south={told}", *more)
+        assert code == 2, output
+        assert "south" not in trusted(three.sites["north"].keys)
+    assert three.queues["north"].entries() == []
     code, output = gives(*words, "--fingerprint", f"south={told}")
     assert (code, "read out the code of the members" in output) == (0, True)
 
