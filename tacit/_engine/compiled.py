@@ -58,6 +58,7 @@ def lay_out(
         exponents=contract.exponents,
         least=method.hides.least(network),
         keep=keep,
+        dimension=problem.dimension,
     )
     trials = jnp.arange(contract.trials)
     return plan, jax.vmap(lambda trial: trial_key(contract.seed, trial))(trials)

@@ -13,6 +13,7 @@ from tacit import checks, method, network
 from tacit._engine import charging
 from tacit._engine.foreign import check_closed_over
 from tacit.errors import ConfigError, NetworkError, ProblemError
+from tacit.method import stated
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
@@ -179,7 +180,7 @@ def check_arguments(
             f"the network has {network.agents} agents and the problem {problem.agents}; "
             "they must be as many"
         )
-    phases = method.phases()
+    phases = stated.phases_of(method)
     roles = {phase.sender for phase in phases}
     if (Role.PEER in roles) == network.coordinated:
         needs = (
@@ -192,11 +193,12 @@ def check_arguments(
     _check_oracle(problem, method, phases)
     if isinstance(network, ExactSum):
         _check_relayed(network, method, phases)
-    method.check(problem, network)
+    stated.check(method, problem, network)
     releases = [phase.release for phase in phases if phase.release is not None]
     if not all(release.mechanism.bare for release in releases):
         check_closed_over(problem)
-    short = next((p for p in method.on(network).phases() if rounds < p.rounds.least), None)
+    on = stated.placed(method, network)
+    short = next((p for p in stated.phases_of(on) if rounds < p.rounds.least), None)
     if short is not None:
         raise ConfigError(
             f"rounds={rounds!r}: phase {short.name!r} of {type(method).__name__} is run in "

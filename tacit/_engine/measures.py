@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from tacit._engine.mistakes import told
+from tacit._engine.mistakes import solved
 from tacit.types import Role
 
 if TYPE_CHECKING:
@@ -40,11 +40,10 @@ _SEES_OBJECTIVES = ("objective", "distance")
 
 def solutions(plan: Any, states: Any) -> Float[Array, "agents p"]:
     """Every agent's current answer; with a coordinator, the one that it holds for all."""
-    with told(plan.method.solution):
-        if Role.SERVER in states:
-            answer = plan.method.solution(states[Role.SERVER])
-            return jnp.broadcast_to(answer, (plan.agents, *answer.shape))
-        return jax.vmap(plan.method.solution)(states[plan.sender_role])
+    if Role.SERVER in states:
+        answer = jnp.asarray(solved(plan.method, states[Role.SERVER], plan.x0))
+        return jnp.broadcast_to(answer, (plan.agents, *answer.shape))
+    return jax.vmap(lambda state: solved(plan.method, state, plan.x0))(states[plan.sender_role])
 
 
 def within(plan: Any, answers: Float[Array, "*agents p"]) -> Bool[Array, ""]:
