@@ -12,6 +12,7 @@ import numpy as np
 from tacit import checks, method, network
 from tacit._engine import charging
 from tacit._engine.foreign import check_closed_over
+from tacit.arguments.answers import naming_progress
 from tacit.errors import ConfigError, NetworkError, ProblemError
 from tacit.method import stated
 from tacit.method.phase import AbstractMethod, Phase
@@ -20,7 +21,6 @@ from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
 from tacit.privacy.sensitivity import ClippedDifferences
 from tacit.problem.boxes import BlackBox
-from tacit.problem.evaluation import naming_progress
 from tacit.problem.problem import Problem
 from tacit.problem.progress import Shown
 from tacit.problem.task import Records, Task

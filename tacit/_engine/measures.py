@@ -83,6 +83,18 @@ def measure(plan: Any, states: Any) -> dict[str, Array]:
     return measured
 
 
+class _Measured(dict[str, Any]):
+    """Measurements by name; of one that was not taken, its error says how to take it."""
+
+    def __missing__(self, name: object) -> Any:
+        ways = {
+            "distance": "it needs a reference; run with reference='solve', or with a point",
+            "objective": "it is watched where the problem has costs with gradients",
+        }
+        how = ways.get(str(name), "one of your own is given to run as metrics={name: function}")
+        raise KeyError(f"{name!r} was not measured: {how}. There is {', '.join(self)}")
+
+
 @dataclass(frozen=True)
 class History:
     """Measurements at the recorded rounds; the first row is from before round 0.
@@ -108,6 +120,9 @@ class History:
     metrics: tuple[str, ...] = ()
     solutions: Float[np.ndarray, "rows trials agents p"] | None = None
     stationary: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measured", _Measured(self.measured))
 
     @property
     def simulation_only(self) -> tuple[str, ...]:

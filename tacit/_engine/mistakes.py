@@ -192,5 +192,5 @@ def _shown(state: Any, role: Role) -> str:
 
 def _place(function: Callable[..., Any], phase: Phase | None) -> str:
     own = getattr(function, "__func__", getattr(function, "func", function))
-    name = getattr(own, "__qualname__", type(function).__name__)
+    name = getattr(own, "__qualname__", f"{type(function).__name__}.__call__")
     return name if phase is None else f"{name} of phase {phase.name!r}"

@@ -127,6 +127,30 @@ def number(words: str, *, zero: bool = False, whole: bool = False) -> Fits:
     return fits
 
 
+def naming_progress(
+    progress: Callable[..., Any], takes: str, error: type[TacitError], named: str = "progress"
+) -> Callable[..., Any]:
+    """A function of progress whose exceptions name the argument.
+
+    Args:
+        progress: function of progress.
+        takes: names of its arguments, for the message.
+        error: class of the error to raise.
+        named: name of the argument.
+    """
+
+    def told(*given: Any) -> None:
+        try:
+            progress(*given)
+        except Exception as fault:
+            raise error(
+                f"{named} raised {type(fault).__name__}: {fault}. It is called with ({takes}), "
+                f"here {given}; correct the function"
+            ) from fault
+
+    return told
+
+
 def _parameters(function: Callable[..., Any], given: Sequence[Any]) -> str | None:
     """Names of what a function takes, if it cannot be called so; `None` if it can."""
     try:

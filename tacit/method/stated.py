@@ -51,8 +51,10 @@ def _ask(of: Any, part: str, *given: Any, takes: str, fits: Any = lambda value: 
 
 def _phases(value: Any) -> str:
     wanted = "give a tuple of tacit.method.Phase(...), at least one"
-    if not isinstance(value, tuple | list) or not value:
+    if not isinstance(value, tuple | list):
         return wanted
+    if not value:
+        return f"it is empty; {wanted}"
     bad = [each for each in value if not isinstance(each, Phase)]
     return f"{shown(bad[0])} in it is no phase; {wanted}" if bad else ""
 

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from tacit.arguments import checked
+from tacit.arguments.answers import answer, numbers_only
 from tacit.clipping import clipped
 from tacit.errors import PrivacyError
 from tacit.privacy.query import Share
@@ -259,7 +260,15 @@ def of_record(block: Any, part: str, record: Any, point: Any, shape: tuple[int, 
     """What a function that a block was given makes of one record, of the declared shape."""
     function, what = getattr(block, part), f"{type(block).__name__}: {part}"
     found = jnp.asarray(
-        answer(function, record, point, named=what, takes="record, point", error=PrivacyError)
+        answer(
+            function,
+            record,
+            point,
+            named=what,
+            takes="record, point",
+            fits=numbers_only("what counts of a record", f"give numbers, shape {shape}"),
+            error=PrivacyError,
+        )
     )
     if found.shape != shape:
         raise PrivacyError(

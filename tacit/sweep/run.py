@@ -230,7 +230,7 @@ def finish(
     """
     folder = Path(output)
     if isinstance(where, int) and where < 1:
-        raise ConfigError(f"workers={where!r} must be at least 1")
+        raise ConfigError(f"where={where!r} must be at least 1")
     check_measure(planned, measure)
     check_keys(planned, over, facet)
     stored = directory.prepare(folder, planned, force=force)
