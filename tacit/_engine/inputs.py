@@ -238,7 +238,7 @@ def prepared(problem: Task, network: AbstractNetwork, method: AbstractMethod) ->
 
     That may look at the data, so a private method chooses nothing.
     """
-    return method.prepare(problem, network) if method.privacy is None else method
+    return stated.prepared(method, problem, network) if method.privacy is None else method
 
 
 def _graphs() -> tuple[type, ...]:

@@ -28,6 +28,13 @@ _DECIDED = (
 """What JAX raises where Python asks for a value that is known only when the run is on its way."""
 
 
+STATE = numbers_only(
+    "a state",
+    "give a state of arrays, such as an object of an equinox.Module; () if nothing is kept",
+)
+"""What every role remembers."""
+
+
 @contextmanager
 def told(function: Callable[..., Any], phase: Phase | None = None) -> Generator[None, None, None]:
     """Say which function of a method fails while it is traced, and what to write instead.
@@ -90,12 +97,8 @@ def started(method: Any, role: Role, x0: Vector, degree: Index) -> Any:
     Raises:
         ConfigError: something else than arrays and numbers.
     """
-    fits = numbers_only(
-        "a state",
-        "give a state of arrays, such as an object of an equinox.Module; () if nothing is kept",
-    )
     named, takes = f"{type(method).__name__}.init", "role, x0, degree"
-    return traced(method.init, role, x0, degree, takes=takes, named=named, fits=fits)
+    return traced(method.init, role, x0, degree, takes=takes, named=named, fits=STATE)
 
 
 def solved(method: Any, state: Any, x0: Vector) -> Any:
@@ -128,6 +131,7 @@ def pair(made: Any, phase: Phase) -> tuple[Any, Any]:
     """
     if isinstance(made, tuple | list) and len(made) == 2:
         place = _place(phase.message, phase)
+        hold(place, made[0], STATE, gives="keeps")
         hold(place, made[1], numbers_only("a payload"), gives="sends")
         return made[0], made[1]
     raise ConfigError(

@@ -11,7 +11,7 @@ from typing import Any
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from tacit._engine.keys import PhaseKeys, phase_keys
-from tacit._engine.mistakes import answered, pair, traced
+from tacit._engine.mistakes import STATE, answered, pair, traced
 from tacit.method.phase import Phase
 from tacit.ranges import Numbers
 from tacit.types import AbstractPrivate, Context, Inbox, Index, PublicPart, State
@@ -124,4 +124,5 @@ def receive(phase: Phase, state: State, inbox: Inbox, context: Context) -> Any:
     """Update the receiver's state from its inbox: post-processing of what was released."""
     if phase.update is None:
         return state
-    return traced(phase.update, state, inbox, context, phase=phase, takes="state, inbox, context")
+    given, takes = (state, inbox, context), "state, inbox, context"
+    return traced(phase.update, *given, phase=phase, takes=takes, fits=STATE)

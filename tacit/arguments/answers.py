@@ -32,6 +32,7 @@ def answer(
     takes: str,
     fits: Fits = anything,
     error: type[TacitError] = ConfigError,
+    public: bool = False,
 ) -> Any:
     """What a user's function answers.
 
@@ -42,6 +43,7 @@ def answer(
         takes: names of the arguments, such as "state, context".
         fits: says what is wanted instead of an answer.
         error: class of the error to raise.
+        public: whether an answer sees no data, so that the message may show it.
 
     Raises:
         error: a function of other arguments, or another answer.
@@ -55,12 +57,18 @@ def answer(
         raise error(
             f"{named} takes ({own}), and is called with ({takes}); write it for these arguments"
         ) from fault
-    hold(named, found, fits, error)
+    hold(named, found, fits, error, public=public)
     return found
 
 
 def hold(
-    named: str, found: Any, fits: Fits, error: type[TacitError] = ConfigError, gives: str = "gives"
+    named: str,
+    found: Any,
+    fits: Fits,
+    error: type[TacitError] = ConfigError,
+    *,
+    gives: str = "gives",
+    public: bool = False,
 ) -> None:
     """Refuse an answer that does not fit; arguments as for `answer`.
 
@@ -69,7 +77,7 @@ def hold(
     """
     wanted = fits(found)
     if wanted:
-        raise error(f"{named} {gives} {shown(found)}; {wanted}")
+        raise error(f"{named} {gives} {(shown if public else _kind)(found)}; {wanted}")
 
 
 def array_of(shape: Sequence[int | None], why: str = "") -> Fits:
@@ -85,7 +93,8 @@ def array_of(shape: Sequence[int | None], why: str = "") -> Fits:
     def fits(value: Any) -> str:
         found = _shape(value)
         if found is not None and len(found) == len(shape):
-            if all(want in (None, have) for want, have in zip(shape, found, strict=True)):
+            alike = [want in (None, have) for want, have in zip(shape, found, strict=True)]
+            if all(alike):
                 return ""
         return f"give {'numbers' if shape else 'a number'}, shape ({sizes}){why}"
 
@@ -104,7 +113,7 @@ def numbers_only(what: str, remedy: str = "") -> Fits:
         if value is None and remedy:
             return remedy
         bad = [leaf for leaf in jax.tree.leaves(value) if not _number(leaf)]
-        held = "" if not bad or bad[0] is value else f"it holds {shown(bad[0])}, and "
+        held = "" if not bad or bad[0] is value else f"it holds {_kind(bad[0])}, and "
         return f"{held}{what} consists of arrays and numbers" if bad else ""
 
     return fits
@@ -162,6 +171,12 @@ def _parameters(function: Callable[..., Any], given: Sequence[Any]) -> str | Non
     except TypeError:
         return ", ".join(signature.parameters)
     return None
+
+
+def _kind(value: Any) -> str:
+    """What an answer is; numbers and text may be private."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return "a number" if plain else "text" if isinstance(value, str) else shown(value)
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

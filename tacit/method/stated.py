@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.arguments.answers import answer, number
+import numpy as np
+
+from tacit.arguments.answers import answer, array_of, number
 from tacit.checks import shown
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
@@ -29,6 +31,24 @@ def placed(method: AbstractMethod, network: AbstractNetwork) -> AbstractMethod:
     return _ask(method, "on", network, takes="network", fits=_method)
 
 
+def prepared(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> AbstractMethod:
+    """The method with the values that it chooses itself.
+
+    Raises:
+        ConfigError: `prepare` gives something else than a method.
+    """
+    return _ask(method, "prepare", problem, network, takes="problem, network", fits=_method)
+
+
+def start_of(method: AbstractMethod, task: Task) -> np.ndarray:
+    """The starting point of the answers.
+
+    Raises:
+        ConfigError: `start` gives something else than a vector.
+    """
+    return np.asarray(_ask(method, "start", task, takes="task", fits=array_of([None])), dtype=float)
+
+
 def check(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> None:
     """Let a method refuse a problem or a network, and hold what its queries state to be numbers.
 
@@ -46,7 +66,7 @@ def check(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> No
 
 def _ask(of: Any, part: str, *given: Any, takes: str, fits: Any = lambda value: "") -> Any:
     named = f"{type(of).__name__}.{part}"
-    return answer(getattr(of, part), *given, named=named, takes=takes, fits=fits)
+    return answer(getattr(of, part), *given, named=named, takes=takes, fits=fits, public=True)
 
 
 def _phases(value: Any) -> str:

@@ -90,6 +90,7 @@ class Calibrated(AbstractDose):
             takes="round, rounds",
             fits=number("give a positive factor"),
             error=PrivacyError,
+            public=True,
         )
 
 

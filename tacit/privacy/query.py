@@ -200,6 +200,7 @@ def sensitivity_of(query: AbstractQuery, public: PublicContext, relation: Relati
         takes="public, relation",
         fits=number(words, zero=is_own(type(query))),
         error=PrivacyError,
+        public=True,
     )
     return float(stated)
 
