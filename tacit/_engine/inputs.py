@@ -15,7 +15,7 @@ from tacit._engine.foreign import check_closed_over
 from tacit.arguments.answers import naming_progress
 from tacit.errors import ConfigError, NetworkError, ProblemError
 from tacit.method import stated
-from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.phase import AbstractMethod, Phase, phases_of
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
@@ -180,7 +180,7 @@ def check_arguments(
             f"the network has {network.agents} agents and the problem {problem.agents}; "
             "they must be as many"
         )
-    phases = stated.phases_of(method)
+    phases = phases_of(method)
     roles = {phase.sender for phase in phases}
     if (Role.PEER in roles) == network.coordinated:
         needs = (
@@ -198,7 +198,7 @@ def check_arguments(
     if not all(release.mechanism.bare for release in releases):
         check_closed_over(problem)
     on = stated.placed(method, network)
-    short = next((p for p in stated.phases_of(on) if rounds < p.rounds.least), None)
+    short = next((p for p in phases_of(on) if rounds < p.rounds.least), None)
     if short is not None:
         raise ConfigError(
             f"rounds={rounds!r}: phase {short.name!r} of {type(method).__name__} is run in "

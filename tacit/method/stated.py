@@ -7,19 +7,10 @@ from typing import Any
 import numpy as np
 
 from tacit.arguments.answers import answer, array_of, number
-from tacit.checks import shown
-from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.phase import AbstractMethod, phases_of
 from tacit.network.base import AbstractNetwork
 from tacit.problem.task import Task
-
-
-def phases_of(method: AbstractMethod) -> tuple[Phase, ...]:
-    """The table of phases.
-
-    Raises:
-        ConfigError: something else than at least one phase.
-    """
-    return _ask(method, "phases", takes="", fits=_phases)
+from tacit.types import Unit
 
 
 def placed(method: AbstractMethod, network: AbstractNetwork) -> AbstractMethod:
@@ -50,18 +41,24 @@ def start_of(method: AbstractMethod, task: Task) -> np.ndarray:
 
 
 def check(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> None:
-    """Let a method refuse a problem or a network, and hold what its queries state to be numbers.
+    """Let a method refuse a problem or a network, and hold what it and its queries state.
 
     Raises:
-        ConfigError: `check` takes other arguments, or a query states no size or no evaluations.
+        ConfigError: `check` takes other arguments, or something else than a unit, a name for every
+            number of the start, a size, a number of evaluations or a list of assumptions.
         TacitError: what the method refuses.
     """
     _ask(method, "check", problem, network, takes="problem, network")
+    _ask(method, "protects", problem, takes="problem", fits=_unit)
+    names = len(start_of(method, problem))
+    _ask(method, "numbers", problem, takes="task", fits=lambda value: _texts(value, names))
     for phase in phases_of(method):
-        for part in ("size", "evaluations") if phase.query is not None else ():
-            words = "give a whole number"
-            fits = number(words, zero=part == "evaluations", whole=True)
+        if phase.query is None or phase.release is None:
+            continue
+        for part in ("size", "evaluations"):
+            fits = number("give a whole number", zero=part == "evaluations", whole=True)
             _ask(phase.query, part, problem.dimension, takes="dimension", fits=fits)
+        _ask(phase.query, "assumes", phase.release.relation, takes="relation", fits=_texts)
 
 
 def _ask(of: Any, part: str, *given: Any, takes: str, fits: Any = lambda value: "") -> Any:
@@ -69,14 +66,15 @@ def _ask(of: Any, part: str, *given: Any, takes: str, fits: Any = lambda value: 
     return answer(getattr(of, part), *given, named=named, takes=takes, fits=fits, public=True)
 
 
-def _phases(value: Any) -> str:
-    wanted = "give a tuple of tacit.method.Phase(...), at least one"
-    if not isinstance(value, tuple | list):
-        return wanted
-    if not value:
-        return f"it is empty; {wanted}"
-    bad = [each for each in value if not isinstance(each, Phase)]
-    return f"{shown(bad[0])} in it is no phase; {wanted}" if bad else ""
+def _unit(value: Any) -> str:
+    return "" if isinstance(value, Unit) else "give a tacit.types.Unit"
+
+
+def _texts(value: Any, count: int | None = None) -> str:
+    several = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
+    if several and count in (None, len(value)):
+        return ""
+    return "give a tuple of texts" + ("" if count is None else f", {count} as start has numbers")
 
 
 def _method(value: Any) -> str:

@@ -258,6 +258,18 @@ ANSWERS: list[tuple[Mixing, str]] = [
     (spoilt(phases=lambda self: ("iterate",)), "'iterate' in it is no phase; give a tuple of"),
     (spoilt(on=lambda self, network: None), "Spoilt.on gives None; return a method"),
     (spoilt(check=lambda self: None), r"Spoilt.check takes \(\).*with \(problem, network\)"),
+    (
+        spoilt(protects=lambda self, problem: None),
+        "Spoilt.protects gives None; give a tacit.types.",
+    ),
+    (
+        spoilt(numbers=lambda self, task: None),
+        "Spoilt.numbers gives None; give a tuple of texts, 2",
+    ),
+    (
+        spoilt(numbers=lambda self, task: ("a",)),
+        "Spoilt.numbers gives a tuple; give .*, 2 as start",
+    ),
     (spoilt(start=lambda self, task: None), r"Spoilt.start gives None; give numbers, shape \(n,"),
     (
         spoilt(share=lambda self, state, released, context: (State(state.x, released), "hello")),
@@ -285,6 +297,7 @@ QUERIES: list[tuple[Mixing, str]] = [
     (asking(query(sensitivity=lambda self: 1.0)), r"sensitivity takes \(\).*\(public, relation\)"),
     (asking(query(size=lambda self, dimension: None)), "Mine.size gives None; give a whole number"),
     (asking(query(evaluations=lambda self, dimension: -1)), "Mine.evaluations gives -1; give a wh"),
+    (asking(query(assumes=lambda *given: "nothing")), "Mine.assumes gives 'nothing'; give a tuple"),
     (asking(query(__call__=lambda *given: None)), "Mine.__call__ of phase 'iterate' gives None;"),
     (asking(query(__call__=lambda *given: jnp.zeros(3))), r"gives an array of shape \(3,\); give"),
     (
@@ -333,8 +346,19 @@ def test_a_wrong_answer_names_the_class_and_the_function(method: Mixing, told: s
         run(method)
 
 
+CHECKED = (
+    "Spoilt.init gives None",
+    "Spoilt.solution gives None",
+    "Spoilt.phases gives None",
+    "Spoilt.on gives None",
+    "Mine.sensitivity gives -1.0",
+    "ClippedGradient: point gives None",
+    "ClippedUpdate: change gives None",
+)
+
+
 @pytest.mark.parametrize(
-    ("method", "told"), [ANSWERS[place] for place in (0, 4, 7, 10)] + QUERIES[:1] + QUERIES[9:10]
+    ("method", "told"), [case for case in [*ANSWERS, *QUERIES] if case[1].startswith(CHECKED)]
 )
 def test_a_check_of_a_method_tells_the_same(method: Mixing, told: str) -> None:
     task = problem.empirical_risk([np.eye(2)] * 3, [np.ones(2)] * 3, problem.Squared())
