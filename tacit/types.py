@@ -183,7 +183,8 @@ class Context(eqx.Module):
     `key` is the agent's randomness for this (round, phase, step) that the method may use; noise and
     record sampling have keys of their own, which never reach a method. `records` is the agent's
     declared number of records (1 for a whole cost): the actual number where that is public,
-    otherwise a number that it should never exceed.
+    otherwise a number that it should never exceed. `dimension` is the number of the problem's
+    parameters, `None` if unknown.
     """
 
     round: Int[Array, ""]
@@ -195,6 +196,7 @@ class Context(eqx.Module):
     rounds: Int[Array, ""]
     agents: int = eqx.field(static=True)
     records: Int[ArrayLike, ""] = 1
+    dimension: int | None = eqx.field(static=True, default=None)
 
 
 class Inbox(eqx.Module):

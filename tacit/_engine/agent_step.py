@@ -17,6 +17,7 @@ import numpy as np
 from jax.typing import ArrayLike, DTypeLike
 from jaxtyping import Array, Int, Int64, PRNGKeyArray
 
+from tacit._engine.mistakes import started
 from tacit._engine.mixing import client_inbox, server_inbox
 from tacit._engine.plan import Plan
 from tacit._engine.shared_noise import PairSecrets
@@ -71,6 +72,7 @@ class _Common(eqx.Module):
             records=self.plan.records[self.agent],
             secret=self.secret,
             phase=self.phase,
+            dimension=self.plan.dimension,
         )
 
 
@@ -169,7 +171,7 @@ class AgentStep:
 
     def initial(self) -> State:
         """The state before the run."""
-        return self.plan.method.init(self.role, self.plan.x0, jnp.asarray(self.degree))
+        return started(self.plan.method, self.role, self.plan.x0, jnp.asarray(self.degree))
 
     def prepare(self, objective: AbstractPrivate | None) -> None:
         """Compile what others would wait for in the first rounds; asks the objective nothing.

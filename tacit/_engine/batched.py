@@ -223,6 +223,7 @@ class Simulator:
                 records=plan.records[agent],
                 secret=secret,
                 phase=index,
+                dimension=plan.dimension,
             )
 
         def send_one(

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tacit.errors import PrivacyError, UnsupportedEvent
-from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.phase import AbstractMethod, Phase, phases_of
 from tacit.method.worst_case import UNBOUNDED, gradient_bounds
 from tacit.network.base import AbstractNetwork
 from tacit.privacy import facts, masked
@@ -160,7 +160,7 @@ class Releases:
 
     def __init__(self, method: AbstractMethod, *, grid: bool = False) -> None:
         self.method, self.grid = method, grid
-        self.phases: tuple[Phase, ...] = method.phases()
+        self.phases: tuple[Phase, ...] = phases_of(method)
         privacy = method.privacy
         self.records = 1 if privacy is None else privacy.records_per_person
         self.sites = 1 if privacy is None else privacy.sites_per_person

@@ -12,6 +12,7 @@ from tacit._engine.contract import Contract
 from tacit._engine.keys import public_key, trial_key
 from tacit._engine.measures import DIVERGENCE
 from tacit._engine.plan import Plan, as_arrays
+from tacit.method.stated import start_of
 from tacit.problem.task import Task
 from tacit.types import AbstractDifferentiable, AbstractObjective
 
@@ -37,7 +38,7 @@ def lay_out(
         The plan, and one key per trial.
     """
     method, network = contract.method, contract.network
-    start = np.asarray(method.start(problem), dtype=float)
+    start = start_of(method, problem)
     # if nothing is minimised, an answer may be arbitrarily far from its start
     minimised = isinstance(problem.objectives, AbstractObjective)
     far = divergence * max(1.0, float(np.max(np.abs(start)))) if minimised else np.inf
@@ -58,6 +59,7 @@ def lay_out(
         exponents=contract.exponents,
         least=method.hides.least(network),
         keep=keep,
+        dimension=problem.dimension,
     )
     trials = jnp.arange(contract.trials)
     return plan, jax.vmap(lambda trial: trial_key(contract.seed, trial))(trials)

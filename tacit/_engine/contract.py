@@ -27,12 +27,14 @@ from tacit._engine.result import ReleaseRow
 from tacit._engine.spread import spread_of
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.stated import placed
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
 from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.noise import GridRelease, on_grid
 from tacit.privacy.noise.pairs import PairRelease, pair_releases
 from tacit.privacy.noise.sums import SumRelease, sum_releases
+from tacit.privacy.query import sensitivity_of
 from tacit.problem.task import Task
 from tacit.types import Relation
 
@@ -327,7 +329,7 @@ class Contract:
             if phase.release is not None and phase.query is not None:
                 released, mechanism = phase.release.name, phase.release.mechanism.name
                 relation, query = phase.release.relation, phase.query
-                sensitivity = max(query.sensitivity(public, relation) for public in contexts)
+                sensitivity = max(sensitivity_of(query, each, relation) for each in contexts)
                 times = phase.repeat * next(most)
                 if phase.release.mechanism.own_records:
                     sensitivity = noise_scale = None
@@ -335,7 +337,7 @@ class Contract:
                     run = phase.rounds.of(self.rounds)
                     ends = [
                         max(
-                            query.sensitivity(replace(each, round=at), relation)
+                            sensitivity_of(query, replace(each, round=at), relation)
                             for each in contexts
                         )
                         for at in (run[0], run[-1])
@@ -391,7 +393,7 @@ def contract(
         PrivacyError: a budget that cannot be met.
         BudgetExceeded: the accountant does not confirm the calibrated noise.
     """
-    method = method.on(network)
+    method = placed(method, network)
     owners = owners_of(problem, network, method, rounds, seed, trials)
     most = None if most_records is None else tuple(most_records)
     calibrated = calibrate(method, owners, grid=grid)

@@ -12,14 +12,15 @@ import numpy as np
 from tacit import checks, method, network
 from tacit._engine import charging
 from tacit._engine.foreign import check_closed_over
+from tacit.arguments.answers import naming_progress
 from tacit.errors import ConfigError, NetworkError, ProblemError
-from tacit.method.phase import AbstractMethod, Phase
+from tacit.method import stated
+from tacit.method.phase import AbstractMethod, Phase, phases_of
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
 from tacit.privacy.sensitivity import ClippedDifferences
 from tacit.problem.boxes import BlackBox
-from tacit.problem.evaluation import naming_progress
 from tacit.problem.problem import Problem
 from tacit.problem.progress import Shown
 from tacit.problem.task import Records, Task
@@ -179,7 +180,7 @@ def check_arguments(
             f"the network has {network.agents} agents and the problem {problem.agents}; "
             "they must be as many"
         )
-    phases = method.phases()
+    phases = phases_of(method)
     roles = {phase.sender for phase in phases}
     if (Role.PEER in roles) == network.coordinated:
         needs = (
@@ -192,11 +193,12 @@ def check_arguments(
     _check_oracle(problem, method, phases)
     if isinstance(network, ExactSum):
         _check_relayed(network, method, phases)
-    method.check(problem, network)
+    stated.check(method, problem, network)
     releases = [phase.release for phase in phases if phase.release is not None]
     if not all(release.mechanism.bare for release in releases):
         check_closed_over(problem)
-    short = next((p for p in method.on(network).phases() if rounds < p.rounds.least), None)
+    on = stated.placed(method, network)
+    short = next((p for p in phases_of(on) if rounds < p.rounds.least), None)
     if short is not None:
         raise ConfigError(
             f"rounds={rounds!r}: phase {short.name!r} of {type(method).__name__} is run in "
@@ -236,7 +238,7 @@ def prepared(problem: Task, network: AbstractNetwork, method: AbstractMethod) ->
 
     That may look at the data, so a private method chooses nothing.
     """
-    return method.prepare(problem, network) if method.privacy is None else method
+    return stated.prepared(method, problem, network) if method.privacy is None else method
 
 
 def _graphs() -> tuple[type, ...]:

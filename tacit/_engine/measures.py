@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from tacit._engine.mistakes import told
+from tacit._engine.mistakes import solved
 from tacit.types import Role
 
 if TYPE_CHECKING:
@@ -40,11 +40,10 @@ _SEES_OBJECTIVES = ("objective", "distance")
 
 def solutions(plan: Any, states: Any) -> Float[Array, "agents p"]:
     """Every agent's current answer; with a coordinator, the one that it holds for all."""
-    with told(plan.method.solution):
-        if Role.SERVER in states:
-            answer = plan.method.solution(states[Role.SERVER])
-            return jnp.broadcast_to(answer, (plan.agents, *answer.shape))
-        return jax.vmap(plan.method.solution)(states[plan.sender_role])
+    if Role.SERVER in states:
+        answer = jnp.asarray(solved(plan.method, states[Role.SERVER], plan.x0))
+        return jnp.broadcast_to(answer, (plan.agents, *answer.shape))
+    return jax.vmap(lambda state: solved(plan.method, state, plan.x0))(states[plan.sender_role])
 
 
 def within(plan: Any, answers: Float[Array, "*agents p"]) -> Bool[Array, ""]:
@@ -84,6 +83,18 @@ def measure(plan: Any, states: Any) -> dict[str, Array]:
     return measured
 
 
+class _Measured(dict[str, Any]):
+    """Measurements by name; of one that was not taken, its error says how to take it."""
+
+    def __missing__(self, name: object) -> Any:
+        ways = {
+            "distance": "it needs a reference; run with reference='solve', or with a point",
+            "objective": "it is watched where the problem has costs with gradients",
+        }
+        how = ways.get(str(name), "one of your own is given to run as metrics={name: function}")
+        raise KeyError(f"{name!r} was not measured: {how}. There is {', '.join(self)}")
+
+
 @dataclass(frozen=True)
 class History:
     """Measurements at the recorded rounds; the first row is from before round 0.
@@ -109,6 +120,9 @@ class History:
     metrics: tuple[str, ...] = ()
     solutions: Float[np.ndarray, "rows trials agents p"] | None = None
     stationary: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measured", _Measured(self.measured))
 
     @property
     def simulation_only(self) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from tacit.arguments.answers import Fits, answer, anything, array_of, hold, numbers_only
 from tacit.errors import ConfigError
 from tacit.method.phase import Phase
-from tacit.types import Role
+from tacit.types import Index, Role, Vector
 
 _DECIDED = (
     jax.errors.ConcretizationTypeError,
@@ -25,6 +26,13 @@ _DECIDED = (
     jax.errors.TracerIntegerConversionError,
 )
 """What JAX raises where Python asks for a value that is known only when the run is on its way."""
+
+
+STATE = numbers_only(
+    "a state",
+    "give a state of arrays, such as an object of an equinox.Module; () if nothing is kept",
+)
+"""What every role remembers."""
 
 
 @contextmanager
@@ -57,13 +65,74 @@ def told(function: Callable[..., Any], phase: Phase | None = None) -> Generator[
         ) from error
 
 
+def traced(
+    function: Callable[..., Any],
+    *given: Any,
+    takes: str,
+    phase: Phase | None = None,
+    named: str = "",
+    fits: Fits = anything,
+) -> Any:
+    """What a function of a method answers while it is traced.
+
+    Args:
+        function: function of the method.
+        given: its arguments.
+        takes: their names.
+        phase: phase that it belongs to, if it belongs to one.
+        named: what to call it; by default as it is written.
+        fits: says what is wanted instead of an answer.
+
+    Raises:
+        ConfigError: as for `told`, a function of other arguments, or another answer.
+    """
+    with told(function, phase):
+        named = named or _place(function, phase)
+        return answer(function, *given, named=named, takes=takes, fits=fits)
+
+
+def started(method: Any, role: Role, x0: Vector, degree: Index) -> Any:
+    """The state before round 0.
+
+    Raises:
+        ConfigError: something else than arrays and numbers.
+    """
+    named, takes = f"{type(method).__name__}.init", "role, x0, degree"
+    return traced(method.init, role, x0, degree, takes=takes, named=named, fits=STATE)
+
+
+def solved(method: Any, state: Any, x0: Vector) -> Any:
+    """The answer that a state holds, of the shape of the start.
+
+    Raises:
+        ConfigError: another shape, or no array.
+    """
+    fits = array_of(jnp.shape(x0), ": as many as x0 of init has")
+    named = f"{type(method).__name__}.solution"
+    return traced(method.solution, state, takes="state", named=named, fits=fits)
+
+
+def answered(phase: Phase, dimension: int | None) -> Fits:
+    """What fits the query of a phase: what gets noise is a vector of the size that it states."""
+    query, release = phase.query, phase.release
+    mechanism = None if release is None else release.mechanism
+    # the dose of a claim may split an answer, and what gets no noise may have any form
+    if query is None or mechanism is None or mechanism.claim or mechanism.law is None:
+        return numbers_only("an answer", "give the answer, an array")
+    size = None if dimension is None else query.size(dimension)
+    return array_of([size], ", as its size states")
+
+
 def pair(made: Any, phase: Phase) -> tuple[Any, Any]:
     """State and payload that a message returned.
 
     Raises:
-        ConfigError: it returned something else.
+        ConfigError: it returned something else, or a payload of anything but arrays and numbers.
     """
     if isinstance(made, tuple | list) and len(made) == 2:
+        place = _place(phase.message, phase)
+        hold(place, made[0], STATE, gives="keeps")
+        hold(place, made[1], numbers_only("a payload"), gives="sends")
         return made[0], made[1]
     raise ConfigError(
         f"{_place(phase.message, phase)} returns {eqx.tree_pformat(made, width=200)}; a message "
@@ -127,5 +196,5 @@ def _shown(state: Any, role: Role) -> str:
 
 def _place(function: Callable[..., Any], phase: Phase | None) -> str:
     own = getattr(function, "__func__", getattr(function, "func", function))
-    name = getattr(own, "__qualname__", type(function).__name__)
+    name = getattr(own, "__qualname__", f"{type(function).__name__}.__call__")
     return name if phase is None else f"{name} of phase {phase.name!r}"

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from tacit._engine.mistakes import told
+from tacit._engine.mistakes import solved, started
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork, Mixing
 from tacit.types import AbstractPrivate, Index, PublicPart, Role, State
@@ -37,6 +37,7 @@ class Plan(eqx.Module):
             `2^exponent` wherever messages are bytes. `None` for all other phases.
         keep: whether every measurement holds the agents' answers.
         least: minimum number of agents in a round; a round with fewer is skipped.
+        dimension: number of the problem's parameters.
     """
 
     objectives: AbstractPrivate
@@ -55,6 +56,7 @@ class Plan(eqx.Module):
     exponents: tuple[int | None, ...] = eqx.field(static=True)
     least: int = eqx.field(static=True, default=0)
     keep: bool = eqx.field(static=True, default=False)
+    dimension: int | None = eqx.field(static=True, default=None)
 
     @property
     def agents(self) -> int:
@@ -82,12 +84,16 @@ class Plan(eqx.Module):
 
     def initial(self) -> dict[Role, Any]:
         """Every role's state before round 0, owners stacked."""
-        role = self.sender_role
-        init = self.method.init
-        with told(init):
-            states = {role: jax.vmap(lambda degree: init(role, self.x0, degree))(self.degrees)}
-            if self.network.coordinated:
-                states[Role.SERVER] = init(Role.SERVER, self.x0, jnp.asarray(self.agents))
+        role, method, coordinated = self.sender_role, self.method, self.network.coordinated
+        states = {
+            role: jax.vmap(lambda degree: started(method, role, self.x0, degree))(self.degrees)
+        }
+        if coordinated:
+            states[Role.SERVER] = started(method, Role.SERVER, self.x0, jnp.asarray(self.agents))
+        answering = states[Role.SERVER] if coordinated else _first(states[role])
+        jax.eval_shape(
+            lambda state: solved(method, state, self.x0), answering
+        )  # held, not computed
         return states
 
     def mixing(self, round: Index) -> Mixing:
@@ -103,6 +109,11 @@ class Plan(eqx.Module):
         """Links and weights before round 0: those of round 0, with nobody asleep."""
         mixing = self.mixing(jnp.asarray(0))
         return eqx.tree_at(lambda m: m.participates, mixing, np.ones(self.agents, dtype=bool))
+
+
+def _first(states: State) -> Any:
+    """The first of states that are stacked."""
+    return jax.tree.map(lambda leaf: leaf[0], states)
 
 
 def phases_of(method: AbstractMethod, *, once: bool) -> list[tuple[int, Phase]]:

@@ -346,7 +346,11 @@ def _reference(problem: Task, reference: Any) -> tuple[Any, bool]:
     if isinstance(reference, Reference):
         stationary = reference.gap_kind is GapKind.NONE
         reference = reference.solution
-    checks.real("reference", reference, ConfigError)
+    if not checks.numeric(reference):
+        raise ConfigError(
+            f"reference is {checks.shown(reference)}; give a point of {problem.dimension} numbers, "
+            "what problem.reference() found, or 'solve'"
+        )
     point = np.asarray(reference, dtype=float)
     if point.shape != (problem.dimension,):
         raise ConfigError(

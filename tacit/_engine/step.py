@@ -11,10 +11,13 @@ from typing import Any
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from tacit._engine.keys import PhaseKeys, phase_keys
-from tacit._engine.mistakes import pair, told
+from tacit._engine.mistakes import STATE, answered, pair, traced
 from tacit.method.phase import Phase
 from tacit.ranges import Numbers
 from tacit.types import AbstractPrivate, Context, Inbox, Index, PublicPart, State
+
+_MESSAGE = "state, released, context"
+"""What a message is made from."""
 
 
 def context_of(
@@ -29,6 +32,7 @@ def context_of(
     records: Index,
     secret: PRNGKeyArray,
     phase: int,
+    dimension: int | None = None,
 ) -> tuple[Context, PhaseKeys]:
     """What an agent knows in this phase, and the keys that the runtime keeps."""
     keys = phase_keys(secret, round, phase, step)
@@ -42,6 +46,7 @@ def context_of(
         rounds=rounds,
         agents=agents,
         records=records,
+        dimension=dimension,
     )
     return context, keys
 
@@ -72,8 +77,7 @@ def send(
         The new state, the payload, and the release (`None` without a query).
     """
     if phase.query is None or phase.release is None:
-        with told(phase.message, phase):
-            made = phase.message(state, None, context)
+        made = traced(phase.message, state, None, context, phase=phase, takes=_MESSAGE)
         return *pair(made, phase), None
     if replay is not None:
         released = replay
@@ -81,8 +85,7 @@ def send(
         answer = ask(phase, state, objective, context, keys, scale)
         shared = None if mask is None else phase.hides.share(mask, context.agents)
         released = phase.release.mechanism.add(answer, scale, keys.noise, shared)
-    with told(phase.message, phase):
-        made = phase.message(state, released, context)
+    made = traced(phase.message, state, released, context, phase=phase, takes=_MESSAGE)
     after, payload = pair(made, phase)
     altered, kept = payload is not released, after is not state
     phase.hides.check_message(phase.name, altered=altered, kept=kept)
@@ -112,13 +115,14 @@ def ask(
     if objective is None:
         raise TypeError(f"phase {phase.name!r} asks a private objective, but a server has none")
     shown = phase.release.mechanism.shown(objective, scale, keys.objective)
-    with told(phase.query, phase):
-        return phase.query(state, shown, context, keys.sample)
+    takes, given = "state, objective, context, key", (state, shown, context, keys.sample)
+    fits = answered(phase, context.dimension)
+    return traced(phase.query, *given, phase=phase, takes=takes, fits=fits)
 
 
 def receive(phase: Phase, state: State, inbox: Inbox, context: Context) -> Any:
     """Update the receiver's state from its inbox: post-processing of what was released."""
     if phase.update is None:
         return state
-    with told(phase.update, phase):
-        return phase.update(state, inbox, context)
+    given, takes = (state, inbox, context), "state, inbox, context"
+    return traced(phase.update, *given, phase=phase, takes=takes, fits=STATE)

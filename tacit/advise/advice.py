@@ -17,6 +17,7 @@ from tacit.advise.noise import epsilon_for, two_up
 from tacit.advise.plans import Plan, changes
 from tacit.advise.setting import GAIN, Setting
 from tacit.arguments import checked
+from tacit.arguments.answers import naming_progress
 from tacit.errors import ConfigError, NetworkError, ProblemError
 from tacit.privacy.digits import short
 
@@ -189,6 +190,8 @@ def advise(setting: Setting, *, progress: Told | None = None) -> Advice:
         ProblemError: a regulariser that leaves nothing to learn.
     """
     began = time.monotonic()
+    if progress is not None:
+        progress = naming_progress(progress, "task, steps done, steps", ConfigError)
     found, left_out = candidates(setting)
     bench = Bench(setting)
     measured: list[tuple[Measured, Choice]] = []

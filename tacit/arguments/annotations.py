@@ -20,15 +20,18 @@ from tacit.ranges import Numbers, Range, traced
 C = TypeVar("C")
 
 
-def remedy(words: str) -> Callable[[type[C]], type[C]]:
+def remedy(words: str, **converted: str) -> Callable[[type[C]], type[C]]:
     """What to say where an object of the class is asked for and something else is given.
 
     Args:
         words: how to get one, such as "give the result of tacit.run(...)".
+        converted: how to get one, or one of a class derived from it, from an object of another
+            package, by the name of the package.
     """
 
     def decorate(kind: type[C]) -> type[C]:
         _WORDS[kind] = words
+        _CONVERTED[kind] = converted
         return kind
 
     return decorate
@@ -110,13 +113,13 @@ def _elements(value: Any, hint: object) -> list[tuple[Any, Any, object]]:
 def _object(value: Any, kind: type, inner: tuple[Any, ...]) -> str | None:
     """An instance of a class, or a collection with its elements."""
     if isinstance(value, type):  # a class's attributes say nothing about its instances
-        return None if isinstance(value, kind) else _asked(kind)
+        return None if isinstance(value, kind) else _asked(kind, value)
     row = getattr(value, "ndim", 0) == 1 and kind in (Sequence, Iterable)
     text = isinstance(value, str | bytes) and not issubclass(kind, str | bytes)
     table = isinstance(value, Mapping) or getattr(value, "ndim", 1) != 1
     wrong = (text and issubclass(kind, Iterable)) or (table and kind in (Sequence, Iterable))
     if wrong or not (row or isinstance(value, kind)):
-        return _asked(kind)
+        return _asked(kind, value)
     members: Any = value
     if issubclass(kind, Mapping) and len(inner) == 2:
         members, inner = tuple(members.values()), (inner[1],)
@@ -142,8 +145,12 @@ def _doubtful(members: Any, asked: Any) -> Any:
     return members[np.isnan(members)][:1] if plain else members
 
 
-def _asked(kind: type) -> str:
-    """What to write to get an object of a class."""
+def _asked(kind: type, value: Any) -> str:
+    """What to write to get an object of a class where another one is given."""
+    package = type(value).__module__.partition(".")[0]
+    for each in kind.__mro__:
+        if package in _CONVERTED.get(each, ()):
+            return f"give {_CONVERTED[each][package]}"
     if kind in _WORDS:
         return _WORDS[kind]
     if getattr(kind, "_is_protocol", False):
@@ -205,6 +212,9 @@ _PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+_CONVERTED: dict[type, Mapping[str, str]] = {}
+"""How to get an object of a class from one of another package."""
+
 _WORDS: dict[type, str] = {
     Sequence: "a list",
     Iterable: "a list",
@@ -213,4 +223,5 @@ _WORDS: dict[type, str] = {
     frozenset: "a frozenset",
     Mapping: "a dict",
     Path: "a pathlib.Path",
+    np.ndarray: "an array",
 }

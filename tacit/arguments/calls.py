@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import doctest
 import functools
 import inspect
@@ -15,7 +16,7 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 
 from tacit.arguments.annotations import inmost, wanted
-from tacit.arguments.signatures import hints_of, parameters
+from tacit.arguments.signatures import hints_of, parameters, places
 from tacit.checks import hint, numeric, shown
 from tacit.errors import OracleError, TacitError
 
@@ -49,6 +50,7 @@ def checked(error: type[TacitError], own: str = "") -> Callable[[T], T]:
             hints = hints_of(target)
             given = tuple(map(_plain, given, [*hints.values(), *given]))
             named = {name: _plain(value, hints.get(name)) for name, value in named.items()}
+            _check_places(target, given, error)
             check(target, given, named, error, left)
             _check_names(target, given, named, error)
             try:
@@ -94,6 +96,23 @@ def check(
             raise error(f"{name} is {shown(value)}; {asked}")
         others = [each for each in hints if each not in values]
         raise error(f"{name}={shown(value)} must be {asked}{_elsewhere(value, hints, others)}")
+
+
+def _check_places(
+    target: Callable[..., Any], given: Sequence[Any], error: type[TacitError]
+) -> None:
+    """Refuse more arguments without a name than there are places."""
+    placed, named = places(target)
+    if placed is None or len(given) <= len(placed):
+        return
+    more, hints = given[len(placed)], hints_of(target)
+    fitting = [name for name in named if wanted(more, hints.get(name, Any)) is None]
+    others = fitting if len(fitting) == 1 else named
+    how = f"give by name {', '.join(f'{name}=...' for name in others)}" if named else "leave it out"
+    raise error(
+        f"{target.__name__} takes ({', '.join(placed)}) without names, and argument "
+        f"{len(placed) + 1} is {shown(more)}; {how}"
+    )
 
 
 def _check_names(
@@ -197,6 +216,7 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
     makers = {call.__code__ for call in calls if isinstance(call, types.FunctionType)}
 
     def new(cls: Any, *given: Any, **named: Any) -> Any:
+        _check_places(cls, given, error)
         check(cls, given, named, error, own)
         # without arguments, `__new__` is also what a copy or an unpickled object begins with
         if given or named or sys._getframe(1).f_code in makers:
@@ -210,6 +230,8 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
     open_new.__signature__ = inspect.signature(kind.__init__)
     open_kind.__new__ = new
     _mark(new)
+    if makers and "__init_subclass__" not in vars(kind):
+        open_kind.__init_subclass__ = classmethod(_completed(kind, error))
     if not makers and kind.__init__ is not object.__init__:
         made: Any = kind.__init__
 
@@ -220,6 +242,32 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
             made(self, *given, **named)
 
         open_kind.__init__ = init
+
+
+def _completed(kind: type, error: type[TacitError]) -> Callable[..., None]:
+    """What happens when a class is derived: an `__init__` of a user's is held to set all fields."""
+
+    def init_subclass(cls: Any, **named: Any) -> None:
+        made = vars(cls).get("__init__")
+        if made is not None and cls.__module__.partition(".")[0] != "tacit":
+
+            @functools.wraps(made)
+            def init(self: Any, *given: Any, **values: Any) -> None:
+                made(self, *given, **values)
+                own = type(self).__init__ is init  # else that of a derived class goes on
+                left = [each.name for each in dataclasses.fields(self) if own]
+                left = [name for name in left if not hasattr(self, name)]
+                if left:
+                    raise error(
+                        f"{type(self).__name__}.__init__ does not set {', '.join(left)}; write "
+                        f"self.{left[0]} = ... in it, or leave __init__ out: the fields are its "
+                        "arguments then"
+                    )
+
+            cls.__init__ = init
+        super(kind, cls).__init_subclass__(**named)
+
+    return init_subclass
 
 
 def _mark(function: Any) -> None:

@@ -39,6 +39,23 @@ def parameters(
 
 
 @functools.cache
+def places(target: Callable[..., Any]) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Arguments that need no name, `None` if any number; and those that only a name gives."""
+    made: Any = target.__init__ if isinstance(target, type) else target
+    try:
+        found = list(inspect.signature(made).parameters.values())[isinstance(target, type) :]
+    except (TypeError, ValueError):  # not written in Python
+        return None, ()
+    kinds = inspect.Parameter
+    many = any(each.kind is kinds.VAR_POSITIONAL for each in found)
+    placed = [
+        e.name for e in found if e.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    ]
+    named = tuple(each.name for each in found if each.kind is kinds.KEYWORD_ONLY)
+    return None if many else tuple(placed), named
+
+
+@functools.cache
 def hints_of(target: Callable[..., Any]) -> dict[str, Any]:
     """The annotation of every argument, in order; `Any` for those that cannot be read."""
     try:

@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from tacit._engine.keys import trial_key
 from tacit.arguments import checked
+from tacit.arguments.answers import answer, naming_progress, numbers_only
 from tacit.audit.curve import claimed_pair, claimed_trade_off, is_gaussian, trade_off
 from tacit.audit.estimators import lower_bounds, trials_to_reject
 from tacit.audit.family import scaled
@@ -118,7 +119,7 @@ def audit_callable(
         batch=-(-trials // LOOKS[0][0]) if batch is None else min(batch, trials),
         confidence=confidence,
         settings=settings,
-        progress=progress,
+        progress=progress and naming_progress(progress, "runs done, runs", ConfigError),
     )
     needed = trials_to_reject(
         seen.scores, seen.others, stated.epsilon / 2.0, confidence=confidence, **settings
@@ -193,7 +194,18 @@ class _Box:
 
     def _call(self, side: int, randomness: Any) -> Any:
         try:
-            return _real(self.mechanism(self.sides[side], randomness)).reshape(-1)
+            made = answer(
+                self.mechanism,
+                self.sides[side],
+                randomness,
+                named="the mechanism",
+                takes="data, randomness",
+                fits=numbers_only("an output", "return its output, an array of numbers"),
+                error=OracleError,
+            )
+            return _real(made).reshape(-1)
+        except OracleError:
+            raise
         except Exception as error:
             which = "neighbour" if side else "data"
             raise OracleError(f"the mechanism failed on `{which}`: {error}") from error

@@ -26,6 +26,7 @@ from tacit.privacy.masking import mask, mask_label, new_key, opened, pair_key, s
 from tacit.privacy.noise import GridRelease, SecureNoise
 from tacit.privacy.noise.pairs import PairKeys, PairRelease
 from tacit.privacy.noise.sums import SumRelease
+from tacit.privacy.query import sensitivity_of
 from tacit.problem.task import Task
 
 _AGENTS, _DRAWS, _ROWS = 4, 4, 64
@@ -96,7 +97,7 @@ def _noise_checks(
     coarse = 0.0
     for agent, draw in enumerate(released):
         public = owners.contexts[agent]
-        sensitivity = phase.query.sensitivity(public, phase.release.relation)
+        sensitivity = sensitivity_of(phase.query, public, phase.release.relation)
         scale = mechanism.scale(phase.query, public, phase.release.relation)
         coarse = max(coarse, step / scale)
         for row in range(_ROWS):

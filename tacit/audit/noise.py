@@ -27,6 +27,7 @@ from tacit.audit.checks import Check, normal_checks, sample_checks, standard
 from tacit.audit.transcript import exact_law, observed, survey
 from tacit.method.phase import Phase
 from tacit.method.worst_case import LinearUnits
+from tacit.privacy.query import sensitivity_of
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.task import Rows
 from tacit.types import AbstractPrivate, Relation
@@ -272,7 +273,7 @@ def _movement(phase: Phase, moved: np.ndarray, owners: Owners, names: tuple[str,
     """Whether one record changed an answer by more than its noise allows for."""
     assert phase.query is not None and phase.release is not None
     relation = phase.release.relation
-    most = np.array([phase.query.sensitivity(each, relation) for each in owners.contexts])
+    most = np.array([sensitivity_of(phase.query, each, relation) for each in owners.contexts])
     shares = moved.max(axis=0) / most
     worst = int(np.argmax(shares))
     said = (

@@ -19,6 +19,7 @@ from jaxtyping import Float
 
 from tacit import checks
 from tacit.arguments import checked
+from tacit.arguments.answers import answer
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.rounds import EVERY, Rounds
@@ -147,7 +148,7 @@ class AbstractMethod(eqx.Module):
     @property
     def coordinated(self) -> bool:
         """Whether it needs a coordinator instead of peers."""
-        return any(phase.sender is Role.SERVER for phase in self.phases())
+        return any(phase.sender is Role.SERVER for phase in phases_of(self))
 
     @property
     def only_rounds(self) -> int | None:
@@ -226,3 +227,23 @@ class AbstractMethod(eqx.Module):
     def prepare(self, problem: Task, network: AbstractNetwork) -> AbstractMethod:
         """The method with the values that it chooses itself filled in; by default as it is."""
         return self
+
+
+def phases_of(method: AbstractMethod) -> tuple[Phase, ...]:
+    """The table of phases.
+
+    Raises:
+        ConfigError: something else than at least one phase.
+    """
+    named = f"{type(method).__name__}.phases"
+    return tuple(answer(method.phases, named=named, takes="", fits=_phases, public=True))
+
+
+def _phases(value: Any) -> str:
+    wanted = "give a tuple of tacit.method.Phase(...), at least one"
+    if not isinstance(value, tuple | list):
+        return wanted
+    if not value:
+        return f"it is empty; {wanted}"
+    bad = [each for each in value if not isinstance(each, Phase)]
+    return f"{checks.shown(bad[0])} in it is no phase; {wanted}" if bad else ""

@@ -31,7 +31,10 @@ class Mixing(eqx.Module):
     participates: Bool[ArrayLike, " agents"]
 
 
-@remedy("give a network, such as network.ring(4)")
+@remedy(
+    "give a network, such as network.ring(4)",
+    networkx="network.Graph.from_networkx(graph): this one is NetworkX's",
+)
 @checked(NetworkError, own="agents")
 class AbstractNetwork(eqx.Module):
     """A network of agents `0 .. agents - 1`.

@@ -21,7 +21,10 @@ _SHOWN_COMPONENTS = 5
 _SHOWN_AGENTS = 8
 
 
-@remedy("give edges to Graph.from_edges(agents, edges), or a NetworkX graph to Graph.from_networkx")
+@remedy(
+    "give edges to Graph.from_edges(agents, edges), or a NetworkX graph to Graph.from_networkx",
+    networkx="it to network.Graph.from_networkx(graph)",
+)
 @dataclass(frozen=True)
 class Links:
     """The directed links of a graph, sorted by (receiver, sender), without duplicates.

@@ -54,7 +54,7 @@ class Coordinator(AbstractNetwork):
     def __init__(
         self,
         agents: int | Sequence[Hashable],
-        probability: float | np.ndarray | None = None,
+        probability: float | None = None,
         dropout: float | None = None,
     ) -> None:
         if isinstance(agents, str) or not isinstance(agents, Iterable):

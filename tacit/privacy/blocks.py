@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from tacit.arguments import checked
+from tacit.arguments.answers import answer, numbers_only
 from tacit.clipping import clipped
 from tacit.errors import PrivacyError
 from tacit.privacy.query import Share
@@ -97,7 +98,7 @@ class Clipped(Block):
         return 2.0 * self.longest if relation is Relation.REPLACE_ONE else self.longest
 
     def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, " size"]:
-        return of_shape(self.rows(record, point), (self.size,), "rows")
+        return of_record(self, "rows", record, point, (self.size,))
 
     def bounded(self, asked: Float[Array, "n size"]) -> Float[Array, "n size"]:
         return clipped(asked, self.bound, 2)
@@ -144,7 +145,7 @@ class Gram(Block):
         return math.sqrt(2.0) * self.longest if apart else self.longest
 
     def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, " size"]:
-        return of_shape(self.rows(record, point), (self.size,), "rows")
+        return of_record(self, "rows", record, point, (self.size,))
 
     def bounded(self, asked: Float[Array, "n size"]) -> Float[Array, "n length"]:
         inside = clipped(asked, self.bound, 2)
@@ -186,7 +187,7 @@ class Counts(Block):
         return math.sqrt(2.0) if relation is Relation.REPLACE_ONE and self.cells > 1 else 1.0
 
     def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, ""]:
-        return of_shape(self.cell(record, point), (), "cell")
+        return of_record(self, "cell", record, point, ())
 
     def bounded(self, asked: Float[Array, " n"]) -> Float[Array, "n cells"]:
         return (asked[:, None] == jnp.arange(self.cells)).astype(asked.dtype)
@@ -229,7 +230,7 @@ class Parts(Block):
         return math.sqrt(2.0) if relation is Relation.REPLACE_ONE and self.cells > 1 else 1.0
 
     def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, " cells"]:
-        return of_shape(self.rows(record, point), (self.cells,), "rows")
+        return of_record(self, "rows", record, point, (self.cells,))
 
     def bounded(self, asked: Float[Array, "n cells"]) -> Float[Array, "n cells"]:
         usable = jnp.all(jnp.isfinite(asked), axis=1, keepdims=True)
@@ -255,9 +256,20 @@ def check_score(radius: Any, norm: Any, relation: Relation) -> None:
         raise PrivacyError("relation='metric' compares whole costs; a score is of records")
 
 
-def of_shape(value: Any, shape: tuple[int, ...], what: str) -> Array:
-    """A result of somebody's function as an array of the declared shape."""
-    found = jnp.asarray(value)
+def of_record(block: Any, part: str, record: Any, point: Any, shape: tuple[int, ...]) -> Array:
+    """What a function that a block was given makes of one record, of the declared shape."""
+    function, what = getattr(block, part), f"{type(block).__name__}: {part}"
+    found = jnp.asarray(
+        answer(
+            function,
+            record,
+            point,
+            named=what,
+            takes="record, point",
+            fits=numbers_only("what counts of a record", f"give numbers, shape {shape}"),
+            error=PrivacyError,
+        )
+    )
     if found.shape != shape:
         raise PrivacyError(
             f"{what} made an array of shape {found.shape} of one record; it must have the shape "

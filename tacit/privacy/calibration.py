@@ -9,10 +9,11 @@ which is cheap and on the private side.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tacit.arguments import checked
+from tacit.arguments.answers import answer
 from tacit.errors import PrivacyError
 from tacit.privacy import accounting, gaussian_dp
 from tacit.privacy.event import Event
@@ -61,6 +62,7 @@ def noise_multiplier(epsilon: Real, delta: float, events_at: EventsAt) -> float:
         597.46
     """
     _check(epsilon, delta)
+    events_at = _giving(events_at, "noise_multiplier", "[GaussianRelease(noise_multiplier)]")
     if math.isinf(epsilon) or Tally.of(events_at(1.0)).empty:
         return 0.0
 
@@ -102,12 +104,7 @@ def affordable_rounds(epsilon: Real, delta: float, events_at: EventsAfter) -> in
         560
     """
     _check(epsilon, delta)
-    first: Any = events_at(1)  # of a user's function
-    if not isinstance(first, Iterable):
-        raise PrivacyError(
-            f"events_at(1) gives {first!r}; it must give the events of so many rounds, as in "
-            "lambda rounds: [Repeated(GaussianRelease(100.0), rounds)]"
-        )
+    events_at = _giving(events_at, "rounds", "[Repeated(GaussianRelease(100.0), rounds)]")
 
     def spent(rounds: int) -> float:
         return accounting.epsilon(events_at(rounds), delta)
@@ -230,6 +227,20 @@ def _raised(z: float, epsilon: float, spent: Callable[[float], float]) -> float:
     while spent(raised) > epsilon:
         raised, slack = z * (1.0 + slack), 2.0 * slack
     return raised
+
+
+def _giving(events_at: Any, takes: str, example: str) -> Any:
+    """A user's function, held to give events."""
+
+    def fits(value: Any) -> str:
+        several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+        return "" if several else f"give the events of the run, as in lambda {takes}: {example}"
+
+    def asked(number: Any) -> Any:
+        named = f"events_at({number:g})"
+        return answer(events_at, number, named=named, takes=takes, fits=fits, error=PrivacyError)
+
+    return asked
 
 
 def _check(epsilon: float, delta: float) -> None:

@@ -18,7 +18,7 @@ from jaxtyping import Array, ArrayLike, Float
 from tacit.arguments import checked
 from tacit.clipping import clipped
 from tacit.errors import PrivacyError
-from tacit.privacy.blocks import Block, axis_vector, check_score, full, of_shape, triangle
+from tacit.privacy.blocks import Block, axis_vector, check_score, full, of_record, triangle
 from tacit.ranges import Count, Positive
 from tacit.types import Relation
 
@@ -108,7 +108,7 @@ class ClassScore(Block):
 
     def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, " m"]:
         entries = self.size + self.classes + 1 + self.weighted
-        return of_shape(self.rows(record, point), (entries,), "rows")
+        return of_record(self, "rows", record, point, (entries,))
 
     def bounded(self, asked: Float[Array, "n m"]) -> Float[Array, "n length"]:
         d, end = self.size, self.size + self.classes

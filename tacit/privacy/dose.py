@@ -10,9 +10,10 @@ from typing import Any, ClassVar, final
 import equinox as eqx
 
 from tacit.arguments import checked
+from tacit.arguments.answers import answer, number
 from tacit.errors import PrivacyError
 from tacit.privacy.laws import Law
-from tacit.privacy.query import AbstractQuery, own_public, per_agent
+from tacit.privacy.query import AbstractQuery, own_public, per_agent, sensitivity_of
 from tacit.ranges import Numbers, Unset
 from tacit.types import PublicContext, Relation
 
@@ -81,7 +82,16 @@ class Calibrated(AbstractDose):
 
     def _factor(self, public: PublicContext) -> float:
         assert self.relative is not None
-        return self.relative(public.round, public.rounds)
+        return answer(
+            self.relative,
+            public.round,
+            public.rounds,
+            named="Calibrated.relative",
+            takes="round, rounds",
+            fits=number("give a positive factor"),
+            error=PrivacyError,
+            public=True,
+        )
 
 
 def bounded_sensitivity(
@@ -97,7 +107,7 @@ def bounded_sensitivity(
             f"noise calibrated in the l{law.order} norm needs a query clipped in that norm; "
             f"{type(query).__name__} bounds l{query.order}. Set order={law.order}."
         )
-    sensitivity = query.sensitivity(public, relation)
+    sensitivity = sensitivity_of(query, public, relation)
     if not math.isfinite(sensitivity) and relation is Relation.METRIC:
         raise PrivacyError(
             f"{type(query).__name__} has no bound in terms of the distance between costs; ask for "

@@ -149,6 +149,12 @@ class Mechanism(eqx.Module):
         if self.law is None or self.dose is None:
             return NonPrivate() if self.claim is None else self.claim
         multiplier = self.dose.multiplier(query, public, relation)
+        if math.isnan(multiplier):
+            raise PrivacyError(
+                f"the noise of the release of {type(query).__name__} is not calibrated: a run "
+                "calibrates the method's own budget. Take self.privacy.mechanism in phases, and "
+                "not that of another budget"
+            )
         if self.claim is not None:
             if multiplier == math.inf:
                 return NoRelease()

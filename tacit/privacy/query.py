@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from tacit.arguments import checked
+from tacit.arguments.answers import Fits, answer, anything, number
 from tacit.errors import PrivacyError
 from tacit.privacy.rounding import DOUBLE, sum_error
 from tacit.ranges import Numbers, Range
@@ -164,7 +165,7 @@ class AbstractQuery(eqx.Module):
             raise PrivacyError(
                 "rounding errors grow with the number of parameters; give PublicContext.dimension"
             )
-        sensitivity = self.sensitivity(public, relation)
+        sensitivity = sensitivity_of(self, public, relation)
         if not math.isfinite(sensitivity):
             raise PrivacyError(
                 f"{type(self).__name__} of agent {public.agent} has no finite sensitivity, so "
@@ -181,6 +182,44 @@ class AbstractQuery(eqx.Module):
     def evaluations_of(self, agent: int, dimension: int) -> int:
         """`evaluations` of one agent's units: the same for all agents by default."""
         return self.evaluations(dimension)
+
+
+def sensitivity_of(query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+    """The sensitivity that a query states, which may be infinite.
+
+    Raises:
+        PrivacyError: something else than a positive number, or 0: what no data move needs no query,
+            so 0 is a number only where tacit derives it from bounds that are 0.
+    """
+    words = "give a positive number: how far the answer moves between neighbours"
+    stated = answer(
+        query.sensitivity,
+        public,
+        relation,
+        named=f"{type(query).__name__}.sensitivity",
+        takes="public, relation",
+        fits=number(words, zero=is_own(type(query))),
+        error=PrivacyError,
+        public=True,
+    )
+    return float(stated)
+
+
+def asked(query: AbstractQuery, part: str, *given: Any, takes: str, fits: Fits = anything) -> Any:
+    """What a function that a query was given answers.
+
+    Args:
+        query: the query.
+        part: name of the attribute with the function.
+        given: arguments of the function.
+        takes: their names.
+        fits: says what is wanted instead of an answer.
+
+    Raises:
+        PrivacyError: a function of other arguments, or another answer.
+    """
+    function, named = getattr(query, part), f"{type(query).__name__}: {part}"
+    return answer(function, *given, named=named, takes=takes, fits=fits, error=PrivacyError)
 
 
 def is_own(kind: type) -> bool:

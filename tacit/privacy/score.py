@@ -19,7 +19,7 @@ from jaxtyping import Array, ArrayLike, Float
 from tacit.arguments import checked
 from tacit.clipping import clipped
 from tacit.errors import PrivacyError
-from tacit.privacy.blocks import Block, axis_vector, check_score, full, of_shape, triangle
+from tacit.privacy.blocks import Block, axis_vector, check_score, full, of_record, triangle
 from tacit.ranges import Count, Positive
 from tacit.types import Relation
 
@@ -120,7 +120,7 @@ class Score(Block):
         return math.sqrt(max(4.0 + q, turned))
 
     def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, " m"]:
-        return of_shape(self.rows(record, point), (self._entries,), "rows")
+        return of_record(self, "rows", record, point, (self._entries,))
 
     def bounded(self, asked: Float[Array, "n m"]) -> Float[Array, "n length"]:
         usable = jnp.all(jnp.isfinite(asked), axis=1, keepdims=True)

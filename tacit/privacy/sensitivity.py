@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from tacit.arguments.answers import array_of
 from tacit.clipping import ORDERS, clipped, norm_ratio
 from tacit.errors import PrivacyError
 from tacit.privacy.query import (
@@ -29,6 +30,7 @@ from tacit.privacy.query import (
     OneOrTwo,
     Share,
     Sums,
+    asked,
     own,
     own_public,
     per_agent,
@@ -66,7 +68,7 @@ class Exact(AbstractQuery):
     def __call__(
         self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Any:
-        return self.function(state, objective, context)
+        return asked(self, "function", state, objective, context, takes=_ALL)
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         return math.inf
@@ -117,7 +119,8 @@ class ClippedGradient(AbstractQuery):
         keep = sample(key, objective.units, self.rate)
         norm = self.clip_norm
         clip = jnp.minimum(own(self.clip, context.agent), objective.gradient_bound(norm))
-        return objective.clipped_gradient(self.point(state), clip, norm, keep) / self.rate
+        x = point_of(self, state, context)
+        return objective.clipped_gradient(x, clip, norm, keep) / self.rate
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         clip = own_public(self.clip, public.agent)
@@ -175,11 +178,17 @@ class ClippedDifferences(AbstractQuery):
     def __call__(
         self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " m"]:
-        x = jnp.asarray(self.point(state))
-        u = self.smoothing
-        step: Any = u(state, context) if callable(u) else u
-        moves = step * self.directions(state, context)
-        starts = jnp.zeros_like(moves[:1]) if self.offsets is None else self.offsets(state, context)
+        x, u = jnp.asarray(point_of(self, state, context)), self.smoothing
+        given, takes = (state, context), "state, context"
+        count = len(x) if self.count is None else self.count
+        fits = array_of([count, len(x)], ": a direction a row")
+        one = array_of([])
+        step: Any = asked(self, "smoothing", *given, takes=takes, fits=one) if callable(u) else u
+        moves = step * jnp.asarray(asked(self, "directions", *given, takes=takes, fits=fits))
+        if self.offsets is None:
+            starts = jnp.zeros_like(moves[:1])
+        else:
+            starts = jnp.asarray(asked(self, "offsets", *given, takes=takes, fits=fits))
         losses = jax.vmap(objective.losses)(x + jnp.concatenate([starts, starts + moves]))
         slopes = (losses[len(starts) :] - losses[: len(starts)]) / step
         inside = clipped(slopes.T, own(self.clip, context.agent), self.clip_norm)
@@ -245,7 +254,11 @@ class ClippedUpdate(AbstractQuery):
     def __call__(
         self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " p"]:
-        change = jnp.asarray(self.change(state, objective, context))
+        size = None if context.dimension is None else self.size(context.dimension)
+        fits = array_of([size], ", as its size states")
+        change = jnp.asarray(
+            asked(self, "change", state, objective, context, takes=_ALL, fits=fits)
+        )
         return clipped(change[None], own(self.clip, context.agent), self.clip_norm)[0]
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
@@ -257,6 +270,20 @@ class ClippedUpdate(AbstractQuery):
 
     def evaluations(self, dimension: int) -> int:
         return self.points
+
+
+_ALL = "state, objective, context"
+"""Arguments of a computation of the agent's own."""
+
+
+def point_of(query: Any, state: State, context: Context) -> Params:
+    """The point at which a query asks, a vector of the problem's parameters.
+
+    Raises:
+        PrivacyError: something else.
+    """
+    fits = array_of([context.dimension], ": the parameters of the problem")
+    return asked(query, "point", state, takes="state", fits=fits)
 
 
 def sample(key: PRNGKeyArray, units: int, rate: float) -> Bool[Array, " n"] | None:

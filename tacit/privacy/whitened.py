@@ -15,10 +15,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.arguments import checked
+from tacit.arguments.answers import array_of
 from tacit.errors import PrivacyError
 from tacit.privacy.blocks import Gram
-from tacit.privacy.query import AbstractQuery, Clip, Share, Sums, own, own_public, per_agent
-from tacit.privacy.sensitivity import sample
+from tacit.privacy.query import AbstractQuery, Clip, Share, Sums, asked, own, own_public, per_agent
+from tacit.privacy.sensitivity import point_of, sample
 from tacit.privacy.statistics import BlockSum
 from tacit.ranges import Positive
 from tacit.types import (
@@ -59,7 +60,7 @@ class FeatureGram(AbstractQuery):
     def __call__(
         self, state: State, objective: AbstractPrivate, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " m"]:
-        size = jnp.shape(self.point(state))[-1]
+        size = jnp.shape(point_of(self, state, context))[-1]
         return self._of(size)(state, objective, context, key)
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
@@ -120,10 +121,12 @@ class TransformedGradient(AbstractQuery):
     def __call__(
         self, state: State, objective: AbstractDifferentiable, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " p"]:
-        matrix = jnp.asarray(self.matrix(state))
+        x = jnp.asarray(point_of(self, state, context))
+        square = array_of([len(x), len(x)])
+        matrix = jnp.asarray(asked(self, "matrix", state, takes="state", fits=square))
         there = objective.transformed(matrix)
         keep = sample(key, objective.units, self.rate)
-        point = jnp.linalg.solve(matrix, self.point(state))
+        point = jnp.linalg.solve(matrix, x)
         clip = own(self.clip, context.agent)
         return there.clipped_gradient(point, clip, self.order, keep) / self.rate
 

@@ -109,6 +109,11 @@ def costs(
     check_public(regulariser, constraint)
     leaves, structure = jax.tree.flatten(parameters)
     arrays = [np.asarray(leaf) for leaf in leaves]
+    if any(not array.ndim and array.dtype.kind in "biuf" for array in arrays):
+        raise ProblemError(
+            "costs: parameters has a single number, and each agent has its own; give arrays with "
+            "one entry an agent along their first axis, such as parameters=np.arange(3.0)"
+        )
     lengths = {array.shape[0] if array.ndim else 0 for array in arrays}
     if len(lengths) != 1:
         raise ProblemError(

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar, runtim
 
 import numpy as np
 
-from tacit.errors import ProblemError, TacitError
+from tacit.arguments.answers import naming_progress
+from tacit.errors import ProblemError
 from tacit.problem.code_digest import of_command
 from tacit.problem.processes import Function
 from tacit.problem.program import Program
@@ -184,27 +185,6 @@ def shown_to(progress: bool | Progress) -> Progress | None:
     if isinstance(progress, bool):
         return Shown(_told, ending=False) if progress else None
     return naming_progress(progress, "points evaluated, points asked for", ProblemError)
-
-
-def naming_progress(progress: Progress, given: str, error: type[TacitError]) -> Progress:
-    """A function of progress whose exceptions name the argument.
-
-    Args:
-        progress: function of two numbers.
-        given: what the numbers are, for the message.
-        error: class of the error to raise.
-    """
-
-    def shown(done: int, all_: int) -> None:
-        try:
-            progress(done, all_)
-        except Exception as fault:
-            raise error(
-                f"progress raised {type(fault).__name__}: {fault}. It is called with two numbers, "
-                f"({given}), here ({done}, {all_}); correct the function"
-            ) from fault
-
-    return shown
 
 
 def _told(done: int, asked: int) -> str:

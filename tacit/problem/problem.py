@@ -218,8 +218,8 @@ def check_names(names: tuple[str, ...], agents: int, whose: str) -> None:
 def _check_several(agents: int) -> None:
     if agents < 2:
         raise ProblemError(
-            f"the problem has {agents} agent; agreement needs at least two. "
-            "Split the data over more sites or fit it without tacit."
+            f"the problem has {agents} agent{'' if agents == 1 else 's'}; agreement needs at least "
+            "two. Split the data over more sites or fit it without tacit."
         )
 
 

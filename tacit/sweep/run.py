@@ -12,6 +12,7 @@ from tacit import checks
 from tacit._engine.environment import environment
 from tacit._jobs import Cluster, Piece, Store, Told, answers, name_of, run
 from tacit.arguments import checked
+from tacit.arguments.answers import naming_progress
 from tacit.errors import ConfigError
 from tacit.escape import cell
 from tacit.method.citation import bibtex
@@ -230,7 +231,7 @@ def finish(
     """
     folder = Path(output)
     if isinstance(where, int) and where < 1:
-        raise ConfigError(f"workers={where!r} must be at least 1")
+        raise ConfigError(f"where={where!r} must be at least 1")
     check_measure(planned, measure)
     check_keys(planned, over, facet)
     stored = directory.prepare(folder, planned, force=force)
@@ -239,6 +240,8 @@ def finish(
     if over is facet is None:
         over, facet = stored.get("over"), stored.get("facet")
     store = Store(folder / directory.PIECES)
+    if told is not None:
+        told = naming_progress(told, "seconds done, seconds in all", ConfigError, "told")
     cores = where if isinstance(where, int) else 0
     patience = _START * cores / (cores - 1) if cores > 1 else 0.0
     for _ in run(waiting(planned, folder), store, where, told, patience):

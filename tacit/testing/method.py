@@ -25,6 +25,7 @@ from tacit.clipping import row_norms
 from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
+from tacit.privacy.query import sensitivity_of
 from tacit.problem.task import Task
 from tacit.ranges import Count
 from tacit.testing.data import neighbours, other_data
@@ -175,7 +176,7 @@ def sensitivities_hold(subject: Subject, agents: Sequence[int] = (0,)) -> None:
             continue
         for agent in agents:
             public = agreed.owners.contexts[agent]
-            if not math.isfinite(query.sensitivity(public, release.relation)):
+            if not math.isfinite(sensitivity_of(query, public, release.relation)):
                 continue
             asked = [
                 sent
@@ -198,7 +199,7 @@ def _hold_apart(subject: Subject, phase: Phase, agent: int, asked: Sequence[Sent
             ends = [desk.ask(sent.at, sent.before, end) for end in (pair.here, pair.there)]
             moved = float(row_norms(np.ravel(ends[1] - ends[0]), query.order))
             then = replace(public, round=max(sent.at.round, 0))
-            stated = query.sensitivity(then, relation) * pair.units
+            stated = sensitivity_of(query, then, relation) * pair.units
             hold(
                 moved <= stated * _ROUNDING,
                 f"{_query(phase)} states a sensitivity of {stated:.6g}, and its answer moved by "
@@ -319,6 +320,7 @@ def _context(plan: Plan, secret: Any, phase: int) -> tuple[Context, PhaseKeys]:
         records=plan.records[0],
         secret=secret,
         phase=phase,
+        dimension=plan.dimension,
     )
 
 

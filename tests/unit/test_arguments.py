@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import jax
+import networkx
 import numpy as np
 import pytest
 import scipy.sparse
@@ -22,8 +23,9 @@ from jaxtyping import Float, Int
 
 import tacit
 from tacit import DPSG, DZOA, Privacy, deploy, network, privacy, problem
+from tacit.advise import Setting
 from tacit.arguments import check, checked, is_checked, remedy, wanted
-from tacit.errors import ConfigError, ProblemError, TacitError
+from tacit.errors import ConfigError, NetworkError, ProblemError, TacitError
 from tacit.ranges import Count, NotNegative, Number, Numbers, One, Positive, Range, Table, Unset
 from tacit.types import Unit
 from tests.bad_calls import public_names
@@ -348,3 +350,52 @@ def test_what_is_made_elsewhere_is_asked_for_by_what_makes_it() -> None:
         deploy.review(path)
     with pytest.raises(ProblemError, match="empirical_risk"):
         problem.solve(rows)
+
+
+@checked(ConfigError)
+def placed(one: int, two: int = 2, *, three: str = "", four: int = 4) -> None:
+    """Two places, and two names."""
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (
+            lambda: tacit.DGD(0.1, 0.5, Privacy(clip=1.0, epsilon=1.0)),  # type: ignore[call-arg]
+            r"DGD takes \(step, decay\) without names, and argument 3 is a Privacy; leave it out",
+        ),
+        (
+            lambda: placed(1, 2, "a"),
+            r"placed takes \(one, two\).* 3 is 'a'; give by name three=...$",
+        ),
+        (lambda: placed(1, 2, 0), r"argument 3 is 0; give by name four=...$"),
+        (lambda: placed(1, 2, 0.5), r"0.5; give by name three=..., four=...$"),
+    ],
+)
+def test_an_argument_without_a_place_is_named(call: Callable[[], Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        call()
+
+
+def test_a_function_of_any_number_of_arguments_takes_them() -> None:
+    @checked(ConfigError)
+    def several(one: int, *more: int) -> int:
+        return len(more)
+
+    assert several(1, 2, 3) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (network.weight_matrix, NetworkError),
+        (lambda graph: Setting(100, 10, graph, Privacy(clip=1.0, epsilon=1.0)), ConfigError),
+        (network.ExactSum, NetworkError),
+    ],
+)
+def test_an_object_of_another_package_is_asked_for_converted(
+    call: Callable[[Any], Any], error: type[TacitError]
+) -> None:
+    told = r"is a Graph; give network.Graph.from_networkx\(graph\): this one is NetworkX's"
+    with pytest.raises(error, match=told):
+        call(networkx.path_graph(3))

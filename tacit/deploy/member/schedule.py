@@ -206,9 +206,8 @@ def forms(plan: Plan) -> dict[int, Form]:
     for index, phase in enumerate(plan.method.phases()):
         server = phase.sender is Role.SERVER
         desk = AgentStep(plan, plan.agents if server else 0, jax.random.key(0))
-        state = plan.method.init(desk.role, plan.x0, jnp.asarray(desk.degree))
         after, payload = desk.form(
-            At(-1 if phase.rounds.before else 0, index), state, None if server else one
+            At(-1 if phase.rounds.before else 0, index), desk.initial(), None if server else one
         )
         leaves, structure = jax.tree.flatten(payload)
         arrays = [leaf_of(leaf.dtype, leaf.shape) for leaf in leaves]

@@ -1,5 +1,6 @@
 """A mistake in a method of one's own is told with the method, the phase and the remedy."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -10,11 +11,16 @@ import pytest
 
 import tacit
 from tacit import network, problem
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, PrivacyError, TacitError
 from tacit.method import AbstractMethod, Phase
 from tacit.method.rounds import Rounds
-from tacit.privacy import ClippedGradient, Privacy, Release
-from tacit.types import Oracle, Role
+from tacit.privacy import ClippedDifferences, ClippedGradient, ClippedUpdate, Privacy, Release
+from tacit.privacy.dose import Calibrated
+from tacit.privacy.laws import GAUSSIAN
+from tacit.privacy.mechanism import Mechanism
+from tacit.privacy.query import sensitivity_of
+from tacit.testing import check_method
+from tacit.types import Oracle, PublicContext, Relation, Role, Unit
 
 
 class State(eqx.Module):
@@ -192,3 +198,216 @@ class Counting(Mixing):
 @pytest.mark.parametrize("kind", [Mixing, Counting])
 def test_what_is_right_runs(kind: type[Mixing]) -> None:
     assert run(kind()).status == "finished"
+
+
+def spoilt(**parts: Any) -> Mixing:
+    """Mixing with other functions."""
+    kind: Any = type("Spoilt", (Mixing,), parts)
+    return kind()
+
+
+def asking(query: Any, mechanism: Mechanism | None = None) -> Mixing:
+    """Mixing with another query, and possibly another mechanism."""
+
+    def phases(self: Any) -> Any:
+        (phase,) = Mixing.phases(self)
+        assert phase.release is not None
+        own = phase.release.mechanism if mechanism is None else mechanism
+        return (replace(phase, query=query, release=replace(phase.release, mechanism=own)),)
+
+    return spoilt(phases=phases)
+
+
+def x(state: Any) -> Any:
+    return state.x
+
+
+def from_elsewhere(self: Any) -> Any:
+    return Mixing.phases(Mixing(Privacy(clip=1.0, epsilon=1.0)))
+
+
+def query(**parts: Any) -> Any:
+    """A clipped gradient with other functions."""
+    kind: Any = type("Mine", (ClippedGradient,), parts)
+    return kind(x, 1.0)
+
+
+START = "x0 of init"
+ANSWERS: list[tuple[Mixing, str]] = [
+    (spoilt(init=lambda self, role, x0, degree: None), "Spoilt.init gives None; give a state"),
+    (
+        spoilt(init=lambda self, x0: State(x0)),
+        r"Spoilt.init takes \(x0\), and is called with \(role, x0, degree\)",
+    ),
+    (
+        spoilt(init=lambda self, role, x0, degree: State("x")),
+        "Spoilt.init gives a State; it holds text, and a state consists of arrays",
+    ),
+    (
+        spoilt(init=lambda self, role, x0, degree: State(np.zeros(5))),
+        rf"Spoilt.solution gives an array of shape \(5,\); give numbers, shape \(2,\).*{START}",
+    ),
+    (spoilt(solution=lambda self, state: None), rf"Spoilt.solution gives None.*{START}"),
+    (
+        spoilt(solution=lambda self, state: state.x.sum()),
+        r"Spoilt.solution gives an array of shape \(\); give numbers, shape \(2,\)",
+    ),
+    (spoilt(solution=lambda self: None), r"Spoilt.solution takes \(\).*with \(state\)"),
+    (spoilt(phases=lambda self: None), "Spoilt.phases gives None; give a tuple of"),
+    (spoilt(phases=lambda self: []), "Spoilt.phases gives a list; it is empty; give a tuple of"),
+    (spoilt(phases=lambda self: ("iterate",)), "'iterate' in it is no phase; give a tuple of"),
+    (spoilt(on=lambda self, network: None), "Spoilt.on gives None; return a method"),
+    (spoilt(check=lambda self: None), r"Spoilt.check takes \(\).*with \(problem, network\)"),
+    (
+        spoilt(protects=lambda self, problem: None),
+        "Spoilt.protects gives None; give a tacit.types.",
+    ),
+    (
+        spoilt(numbers=lambda self, task: None),
+        "Spoilt.numbers gives None; give a tuple of texts, 2",
+    ),
+    (
+        spoilt(numbers=lambda self, task: ("a",)),
+        "Spoilt.numbers gives a tuple; give .*, 2 as start",
+    ),
+    (spoilt(start=lambda self, task: None), r"Spoilt.start gives None; give numbers, shape \(n,"),
+    (
+        spoilt(share=lambda self, state, released, context: (State(state.x, released), "hello")),
+        "of phase 'iterate' sends text; a payload consists of arrays and numbers",
+    ),
+    (
+        spoilt(share=lambda self, state, released, context: (None, released)),
+        "of phase 'iterate' keeps None; give a state",
+    ),
+    (
+        spoilt(share=lambda self, state: state),
+        r"of phase 'iterate' takes \(state\), and is called with \(state, released, context\)",
+    ),
+    (spoilt(mix=lambda self, state, inbox, context: None), "of phase 'iterate' gives None; give a"),
+    (spoilt(phases=from_elsewhere), "not calibrated: .*self.privacy.mechanism"),
+]
+QUERIES: list[tuple[Mixing, str]] = [
+    (asking(query(sensitivity=lambda *given: -1.0)), "Mine.sensitivity gives -1.0; give a pos"),
+    (asking(query(sensitivity=lambda *given: 0.0)), "Mine.sensitivity gives 0.0; give a positive"),
+    (
+        asking(query(sensitivity=lambda *given: None)),
+        "Mine.sensitivity gives None; give a positive",
+    ),
+    (asking(query(sensitivity=lambda *given: float("nan"))), "Mine.sensitivity gives nan; give"),
+    (asking(query(sensitivity=lambda self: 1.0)), r"sensitivity takes \(\).*\(public, relation\)"),
+    (asking(query(size=lambda self, dimension: None)), "Mine.size gives None; give a whole number"),
+    (asking(query(evaluations=lambda self, dimension: -1)), "Mine.evaluations gives -1; give a wh"),
+    (asking(query(assumes=lambda *given: "nothing")), "Mine.assumes gives 'nothing'; give a tuple"),
+    (asking(query(__call__=lambda *given: None)), "Mine.__call__ of phase 'iterate' gives None;"),
+    (asking(query(__call__=lambda *given: jnp.zeros(3))), r"gives an array of shape \(3,\); give"),
+    (
+        asking(ClippedGradient(lambda state: None, 1.0)),
+        r"ClippedGradient: point gives None; .*\(2,",
+    ),
+    (
+        asking(ClippedGradient(lambda state: state.x[:1], 1.0)),
+        r"point gives an array of shape \(1,",
+    ),
+    (asking(ClippedUpdate(lambda s, f, c: None, 1.0)), "ClippedUpdate: change gives None; give"),
+    (
+        asking(ClippedUpdate(lambda s, f, c: jnp.zeros(7), 1.0)),
+        r"change gives .* shape \(7,\); give",
+    ),
+    (
+        asking(ClippedUpdate(lambda s, f: s.x, 1.0)),
+        r"change takes \(s, f\), and is called with \(state, objective, context\)",
+    ),
+    (
+        asking(ClippedDifferences(x, lambda s, c: None, 0.1, 1.0)),
+        r"directions gives None; give numbers, shape \(2, 2\)",
+    ),
+    (
+        asking(ClippedDifferences(x, lambda s, c: jnp.zeros((2, 9)), 0.1, 1.0)),
+        r"directions gives an array of shape \(2, 9\)",
+    ),
+    (
+        asking(ClippedDifferences(x, lambda s, c: jnp.eye(2), lambda s, c: None, 1.0)),
+        r"smoothing gives None; give a number",
+    ),
+    (
+        asking(ClippedDifferences(x, lambda s, c: jnp.eye(2), 0.1, 1.0, offsets=lambda s, c: 0.0)),
+        r"offsets gives a number; give numbers, shape \(2, 2\)",
+    ),
+    (
+        asking(query(), Mechanism(GAUSSIAN, Calibrated(1.0, lambda round, rounds: -1.0))),
+        "Calibrated.relative gives -1.0; give a positive factor",
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "told"), [*ANSWERS, *QUERIES])
+def test_a_wrong_answer_names_the_class_and_the_function(method: Mixing, told: str) -> None:
+    with pytest.raises(TacitError, match=told):
+        run(method)
+
+
+CHECKED = (
+    "Spoilt.init gives None",
+    "Spoilt.solution gives None",
+    "Spoilt.phases gives None",
+    "Spoilt.on gives None",
+    "Mine.sensitivity gives -1.0",
+    "ClippedGradient: point gives None",
+    "ClippedUpdate: change gives None",
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "told"), [case for case in [*ANSWERS, *QUERIES] if case[1].startswith(CHECKED)]
+)
+def test_a_check_of_a_method_tells_the_same(method: Mixing, told: str) -> None:
+    task = problem.empirical_risk([np.eye(2)] * 3, [np.ones(2)] * 3, problem.Squared())
+    with pytest.raises(TacitError, match=told):
+        check_method(task, network.ring(3), method, rounds=2)
+
+
+def test_an_account_refuses_a_negative_sensitivity_without_a_run() -> None:
+    task = problem.empirical_risk([np.eye(2)] * 3, [np.ones(2)] * 3, problem.Squared())
+    with pytest.raises(PrivacyError, match=r"Mine.sensitivity gives -1.0"):
+        tacit.account(task, network.ring(3), QUERIES[0][0], rounds=2)
+
+
+def test_an_answer_that_needs_no_noise_by_declared_bounds_has_a_sensitivity_of_0() -> None:
+    public = PublicContext(0, 3, 0, 2, 2, 2.0, Unit.RECORD, 2, 2, 2, (0.0, 0.0, 0.0))
+    own = ClippedGradient(x, 1.0)
+    assert sensitivity_of(own, public, Relation.REPLACE_ONE) == 0.0
+
+
+class Forgotten(Mixing):
+    """An `__init__` that sets nothing."""
+
+    needed: float
+
+    def __init__(self, privacy: Privacy) -> None:
+        pass
+
+
+class Setting(Mixing):
+    """An `__init__` that sets all, and that of a derived class adds to it."""
+
+    more: float
+
+    def __init__(self, privacy: Privacy) -> None:
+        self.privacy = privacy
+
+
+class Adding(Setting):
+    """The rest is set here."""
+
+    def __init__(self, privacy: Privacy) -> None:
+        super().__init__(privacy)
+        self.more = 1.0
+
+
+def test_an_init_that_sets_too_little_is_refused_by_name() -> None:
+    budget = Privacy(clip=1.0, epsilon=1.0)
+    with pytest.raises(ConfigError, match=r"Forgotten.__init__ does not set needed; write self.ne"):
+        Forgotten(budget)
+    with pytest.raises(ConfigError, match=r"Setting.__init__ does not set more; write self.more"):
+        Setting(budget)
+    assert Adding(budget).more == 1.0

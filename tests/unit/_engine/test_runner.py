@@ -229,3 +229,20 @@ def test_more_trials_than_fit_in_memory_are_refused() -> None:
         raise MemoryError("no room")
     with pytest.raises(ValueError, match="another"), exhausted(2):
         raise ValueError("another")
+
+
+def test_a_result_is_no_reference() -> None:
+    refuse(
+        ConfigError, "reference is a SimpleNamespace; give a point of", reference=SimpleNamespace()
+    )
+
+
+def test_what_was_not_measured_is_told_how_to_measure() -> None:
+    found = tacit.run(task(0), network.ring(4), tacit.DGD(step=0.1), rounds=1, seed=0)
+    with pytest.raises(
+        KeyError, match=r"'distance' was not .*reference='solve'.*There is consensus"
+    ):
+        found.history.measured["distance"]
+    with pytest.raises(KeyError, match=r"'norm' was not measured: .*metrics=\{name: function\}"):
+        found.history.measured["norm"]
+    assert "distance" not in found.history.measured

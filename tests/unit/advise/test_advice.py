@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -251,3 +252,11 @@ def test_the_toml_keeps_masks() -> None:
     )
     told = replace(advice(made(0.5)), setting=star).toml
     assert "masks = { coalition = 2, min_cohort = 5 }\n" in told
+
+
+def test_progress_that_takes_other_arguments_is_named() -> None:
+    wrong: Any = lambda done: None  # noqa: E731
+    with pytest.raises(
+        ConfigError, match=r"progress raised .*\(task, steps done, steps\), here \('"
+    ):
+        advise(setting(20), progress=wrong)

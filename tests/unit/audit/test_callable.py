@@ -140,3 +140,25 @@ def test_complex_answers_are_refused_and_not_cut() -> None:
 
     with pytest.raises(OracleError, match="complex numbers"):
         audit(leaks, claim=(1.0, 0.0))
+
+
+@pytest.mark.parametrize("generator", ["jax", "numpy"])
+@pytest.mark.parametrize(
+    ("box", "told"),
+    [
+        (lambda data: data, r"takes \(data\), and is called with \(data, randomness\)"),
+        (lambda data, key: None, "the mechanism gives None; return its output, an array"),
+        (lambda data, key: "a", "the mechanism gives text; an output consists of arrays"),
+    ],
+)
+def test_a_mechanism_that_gives_no_numbers_is_told_so(box: Any, told: str, generator: str) -> None:
+    with pytest.raises(OracleError, match=told):
+        audit(box, claim=(1.0, 0.0), generator=generator)
+
+
+def test_progress_that_takes_other_arguments_is_named() -> None:
+    def mechanism(data: Any, key: Any) -> Any:
+        return jnp.sum(data) + jax.random.laplace(key, ())
+
+    with pytest.raises(ConfigError, match=r"progress raised .*\(runs done, runs\), here \(0, "):
+        audit(mechanism, claim=(1.0, 0.0), progress=lambda: None)

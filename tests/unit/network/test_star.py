@@ -47,6 +47,8 @@ def test_clients_may_have_names():
         ({"agents": []}, "at least 1 client"),
         ({"agents": ["a", "a"]}, "has one twice"),
         ({"agents": 3, "probability": 0.0}, r"probability=0\.0"),
+        ({"agents": 3, "probability": [0.5, 0.5]}, "probability=a list must be a number$"),
+        ({"agents": 3, "probability": np.ones(3)}, "must be a number$"),
         ({"agents": 3, "probability": 1.5}, r"probability=1\.5"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -122,3 +123,22 @@ def test_many_rounds_are_found_to_a_millionth() -> None:
     rounds = affordable_rounds(1.0, 1e-6, lambda n: [Repeated(GaussianRelease(1e5), n)])
     exact = (1e5 / 597.459818) ** 2 * 20_000  # the known noise for 20,000 rounds
     assert exact * (1 - 2e-6) <= rounds <= exact * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("calibrated", [noise_multiplier, affordable_rounds])
+@pytest.mark.parametrize(
+    ("events_at", "told"),
+    [
+        (
+            lambda: [],
+            r"events_at\(1\) takes \(\), and is called with \((noise_multiplier|rounds)\);",
+        ),
+        (lambda number: None, r"events_at\(1\) gives None; give the events .* lambda \w+: \["),
+        (lambda number: GaussianRelease(1.0), "gives a GaussianRelease; give the events"),
+    ],
+)
+def test_a_function_that_gives_no_events_is_told_what_to_give(
+    calibrated: Callable[..., Any], events_at: Any, told: str
+) -> None:
+    with pytest.raises(PrivacyError, match=told):
+        calibrated(1.0, 1e-6, events_at)

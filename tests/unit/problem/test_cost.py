@@ -62,7 +62,8 @@ def test_problem_of_costs():
         (np.array([0.0, np.nan]), "finite"),
         (np.array(["a", "b"]), "finite numbers"),
         ((), "one entry an agent"),
-        (1.0, "0 agent"),
+        (1.0, "single number, and each agent has its own; give arrays"),
+        (np.zeros((0, 2)), "0 agents;"),
         (np.zeros(1), "1 agent"),
     ],
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from tacit.errors import ConfigError, RuntimeFailure
 from tacit.study import read_study
 from tacit.sweep import Grid, Plan, plan
 from tacit.sweep.folder import guarded, prepare
+from tacit.sweep.run import finish
 from tests.end_to_end import study
 
 
@@ -33,6 +35,14 @@ def test_another_sweep_is_refused_and_says_what_differs(planned: Plan, tmp_path:
         prepare(tmp_path, other)
     prepare(tmp_path, other, force=True)
     assert json.loads((tmp_path / "sweep.json").read_text())["seeds"] == 5
+
+
+def test_what_runs_a_sweep_is_named(planned: Plan, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^where=0 must be at least 1"):
+        finish(planned, tmp_path / "out", where=0)
+    wrong: Any = lambda done: None  # noqa: E731
+    with pytest.raises(ConfigError, match=r"told raised .*\(seconds done, seconds in all\)"):
+        finish(planned, tmp_path / "out", told=wrong)
 
 
 def test_other_records_are_another_sweep(planned: Plan, tmp_path: Path) -> None:
