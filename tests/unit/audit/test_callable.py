@@ -140,3 +140,11 @@ def test_complex_answers_are_refused_and_not_cut() -> None:
 
     with pytest.raises(OracleError, match="complex numbers"):
         audit(leaks, claim=(1.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    "claim", [1.0, (1.0,), (1.0, 1e-6, 0.0), "1", (1.0, "x"), None, [1.0, 0.0]]
+)
+def test_a_claim_is_a_pair_or_a_guarantee(claim: Any) -> None:
+    with pytest.raises(ConfigError, match=r"claim is .*; give epsilon and delta, such as claim="):
+        audit_callable(lambda data, key: data, 0.0, 1.0, claim=claim, seed=0)
