@@ -12,13 +12,13 @@ import numpy as np
 from tacit import checks, method, network
 from tacit._engine import charging
 from tacit._engine.foreign import check_closed_over
+from tacit._engine.names import check_names, graph_of
 from tacit.arguments.answers import naming_progress
 from tacit.errors import ConfigError, NetworkError, ProblemError
 from tacit.method import stated
 from tacit.method.phase import AbstractMethod, Phase, phases_of
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
-from tacit.network.graph import Graph
 from tacit.privacy.sensitivity import ClippedDifferences
 from tacit.problem.boxes import BlackBox
 from tacit.problem.problem import Problem
@@ -47,11 +47,14 @@ def admitted(
 ) -> tuple[Task, AbstractNetwork, AbstractMethod]:
     """The three arguments that every run needs; a NetworkX graph becomes a network.
 
+    Its nodes are the agents of their names, if the problem has the same.
+
     Raises:
         ProblemError, NetworkError, ConfigError: another kind of object; the message says what to
         write.
     """
-    network = Graph.from_networkx(network) if isinstance(network, _graphs()) else network
+    if isinstance(network, _graphs()):
+        network = graph_of(network, getattr(problem, "names", ()))
     kinds = {
         "problem": (Problem, Records),
         "network": (AbstractNetwork, *_graphs()),
@@ -180,6 +183,7 @@ def check_arguments(
             f"the network has {network.agents} agents and the problem {problem.agents}; "
             "they must be as many"
         )
+    check_names(network, problem.names)
     phases = phases_of(method)
     roles = {phase.sender for phase in phases}
     if (Role.PEER in roles) == network.coordinated:

@@ -28,6 +28,7 @@ from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.plan import Spent, Stated, at_other_deltas
 from tacit.problem.task import Task
+from tacit.ranges import Count
 from tacit.types import Relation
 
 
@@ -60,11 +61,15 @@ class Account:
         """The number of the owner with the weakest guarantee."""
         return next(i for i, each in enumerate(self.guarantee) if each is self.guarantee.worst)
 
-    def curve(self, points: int = 6) -> tuple[Spent, ...]:
+    @checked(ConfigError)
+    def curve(self, points: Count = 6) -> tuple[Spent, ...]:
         """Epsilon spent by the owner that spends most, as the rounds progress.
 
         Args:
-            points: maximum number of points, including the first and the last.
+            points: maximum number of points, including the first and the last; at least 1.
+
+        Raises:
+            ConfigError: another number.
         """
         shown = np.unique(np.linspace(1, len(self.rounds) - 1, points).round().astype(int))
         return tuple(Spent(int(self.rounds[i]), float(self.epsilon[i].max())) for i in shown)

@@ -42,7 +42,7 @@ from tacit.method.citation import papers_of
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
-from tacit.problem.boxes import recount, tally
+from tacit.problem.boxes import BlackBox, recount, tally
 from tacit.problem.problem import Problem
 from tacit.problem.repeated import checked_meanwhile
 from tacit.problem.task import Task
@@ -121,8 +121,8 @@ def run(
 
     Args:
         problem: problem that the agents solve together, or the records that they describe together.
-        network: links and weights between the agents; or a NetworkX graph, with its nodes in sorted
-            order.
+        network: links and weights between the agents; or a NetworkX graph, whose nodes are the
+            agents of the same names, or else the agents in sorted order.
         method: method to run.
         rounds: number of rounds, at least 1.
         seed: seed of the simulated randomness, at least 0. If `None`, that of the checkpoint, or
@@ -131,7 +131,7 @@ def run(
         record: interval of rounds between measurements, or the rounds to measure after; about 50
             measurements by default.
         reference: centralised solution, to record distances to: a point, or what
-            `problem.reference()` found; "solve" computes it.
+            `problem.reference()` found for this problem; "solve" computes it.
         require: minimum status; "proved" refuses a method that cannot give a proved guarantee.
         checkpoint: file to save to every few seconds and to resume from if it exists.
         ledger: ledger charged with the whole run before it starts, or the run is refused. The noise
@@ -342,10 +342,9 @@ def _reference(problem: Task, reference: Any) -> tuple[Any, bool]:
         reference = problem.reference()
     if isinstance(reference, str):
         raise ConfigError(f"reference={checks.shown(reference)} must be 'solve', or a point")
-    stationary = False
-    if isinstance(reference, Reference):
-        stationary = reference.gap_kind is GapKind.NONE
-        reference = reference.solution
+    given = reference if isinstance(reference, Reference) else None
+    if given is not None:
+        reference = given.solution
     if not checks.numeric(reference):
         raise ConfigError(
             f"reference is {checks.shown(reference)}; give a point of {problem.dimension} numbers, "
@@ -358,4 +357,12 @@ def _reference(problem: Task, reference: Any) -> tuple[Any, bool]:
         )
     if not np.isfinite(point).all():
         raise ConfigError("reference holds a number that is not finite")
-    return jnp.asarray(point), stationary
+    if given is None:
+        return jnp.asarray(point), False
+    if not isinstance(problem.objectives, BlackBox) and not given.of(problem):
+        raise ConfigError(
+            f"reference: the objective at its solution was {given.value:.6g}, and that of this "
+            f"problem is {problem.value(point):.6g} there, so it is of another problem; write "
+            "reference='solve', or give the point alone: reference.solution"
+        )
+    return jnp.asarray(point), given.gap_kind is GapKind.NONE

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import sys
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -90,7 +91,9 @@ def _read(target: Any) -> dict[str, Any]:
         return typing.get_type_hints(target, include_extras=True)
     except NameError:  # a name that only type checkers see
         known: dict[str, Any] = {}
-        for name, text in getattr(target, "__annotations__", {}).items():
-            with contextlib.suppress(NameError):
-                known[name] = eval(text, inspect.unwrap(target).__globals__)
+        for each in reversed(target.__mro__) if isinstance(target, type) else [target]:
+            space = vars(sys.modules[inspect.unwrap(each).__module__])
+            for name, text in inspect.get_annotations(each).items():
+                with contextlib.suppress(NameError):
+                    known[name] = eval(text, space)
         return known

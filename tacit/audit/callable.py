@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from tacit import checks
 from tacit._engine.keys import trial_key
 from tacit.arguments import checked
 from tacit.arguments.answers import answer, naming_progress, numbers_only
@@ -37,7 +38,7 @@ _TRIED = 2
 """Runs on which a vectorised callable is compared with the same callable as it is."""
 
 
-@checked(ConfigError)
+@checked(ConfigError, own="claim")
 def audit_callable(
     mechanism: Mechanism,
     data: Any,
@@ -91,6 +92,7 @@ def audit_callable(
         >>> found.refuted, found.trials < 20_000
         (True, True)
     """
+    stated = _claimed(claim)
     if trials < FEWEST:
         raise ConfigError(f"trials={trials!r} must be at least {FEWEST}")
     if not 0.5 < confidence < 1.0:
@@ -104,7 +106,6 @@ def audit_callable(
     if _equal(data, neighbour):
         raise ConfigError("data and neighbour are the same; change one record in one of them")
     seed = secrets.randbits(31) if seed is None else seed
-    stated = claim if isinstance(claim, Guarantee) else _stated(*claim)
     settings: dict[str, Any] = {
         "delta": stated.delta,
         "gaussian": is_gaussian(events),
@@ -144,6 +145,19 @@ def audit_callable(
         rounds=1,
         seed=seed,
     )
+
+
+def _claimed(claim: Any) -> Guarantee:
+    """The guarantee that is claimed."""
+    if isinstance(claim, Guarantee):
+        return claim
+    pair = isinstance(claim, tuple) and len(claim) == 2 and checks.numeric(claim)
+    if not pair or np.ndim(claim) != 1:
+        raise ConfigError(
+            f"claim is {checks.shown(claim)}; give epsilon and delta, such as claim=(1.0, 1e-6), "
+            "or a Guarantee"
+        )
+    return _stated(*claim)
 
 
 class _Box:

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from tacit.arguments import checked
 from tacit.audit.game import play
 from tacit.errors import ConfigError
-from tacit.ranges import Listed, Range, Values
+from tacit.ranges import Listed, PositiveOne, Range, Values
 
 Scale: TypeAlias = Annotated[Listed, Range(above=0.0, axes=8)]
 """Positive numbers in an array of any shape."""
@@ -93,8 +93,8 @@ def sampled_gaussian_log_ratio(
     outputs: Float[np.ndarray, "runs rounds ..."],
     base: Values,
     shift: Values,
-    rate: float,
-    scale: float,
+    rate: Annotated[float, Range(above=0.0, below=1.0, axes=0)],
+    scale: PositiveOne,
 ) -> Float[np.ndarray, " runs"]:
     """Exact log-likelihood ratio where a record takes part in each round by chance.
 
@@ -113,6 +113,7 @@ def sampled_gaussian_log_ratio(
         >>> bool(there[0] > 10)
         True
     """
+    _fitting(outputs, base=base, shift=shift)
     base, shift = np.asarray(base, dtype=float), np.asarray(shift, dtype=float)
     terms = shift * (2.0 * (outputs - base) - shift) / (2.0 * scale**2)
     drawn = terms.sum(axis=tuple(range(2, terms.ndim)))
@@ -169,6 +170,7 @@ class LearnedScore:
     centre: Float[np.ndarray, " features"] | float = 0.0
 
     @classmethod
+    @checked(ConfigError)
     def fit(
         cls, rows: Float[np.ndarray, "runs features"], others: Float[np.ndarray, "runs features"]
     ) -> LearnedScore:
@@ -181,8 +183,16 @@ class LearnedScore:
         Args:
             rows: features of runs on D.
             others: features of runs on D'.
+
+        Raises:
+            ConfigError: no runs, or other features on one side than on the other.
         """
         runs, features = rows.shape
+        if others.shape[1:] != (features,) or 0 in (*rows.shape, len(others)):
+            raise ConfigError(
+                f"rows and others have the shapes {rows.shape} and {others.shape}; give both at "
+                "least one run, and the same features, one in each column"
+            )
         if features <= min(_MOST_QUADRATIC, runs // 4):
             some = int(_LEARNING * runs)
             both = [_fitted(rows[:some], others[:some], curved=curved) for curved in (False, True)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,18 +40,22 @@ def write_study(
     def command() -> int:
         check_free("output", output, force=force, read={"the table": data})
         check_study("output", output)
-        found = draft(
-            data,
-            folder=output.parent,
-            target=target,
-            site=site,
-            formula=formula,
-            family=family,
-            bounds_from_data=bounds_from_data,
-            reading=reading,
-            missing_values=missing_values,
-            maps=maps_of(maps),
-        )
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", UserWarning)
+            found = draft(
+                data,
+                folder=output.parent,
+                target=target,
+                site=site,
+                formula=formula,
+                family=family,
+                bounds_from_data=bounds_from_data,
+                reading=reading,
+                missing_values=missing_values,
+                maps=maps_of(maps),
+            )
+        for each in told:
+            print(f"NOTE: {each.message}.", file=sys.stderr)
         write_text("output", output, found.text)
         if json:
             emit(

@@ -59,6 +59,12 @@ def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, 
             f"columns={checks.shown(columns)} must map names to declared columns, as columns_of "
             "does"
         )
+    for name, column in columns.items():
+        if not isinstance(column, Column):
+            raise ProblemError(
+                f"columns[{name!r}] is {checks.shown(column)}; give the columns of a schema: "
+                "data.columns_of(schema)"
+            )
     left, right = _terms(formula)
     if len(left) != 1 or len(left[0]) != 1:
         raise ProblemError(

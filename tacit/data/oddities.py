@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,16 @@ from tacit.data.guessing import MANY
 
 _CODE = re.compile(r"99+|88+|77+|-9+|-8+|-7+")
 """Whole numbers by which values are often coded as missing."""
+
+
+COUNTS = ("poisson", "negative_binomial")
+"""Families whose targets are whole numbers."""
+
+PRIVATE = "This is computed from the private records: keep it to yourself"
+"""Follows what is told of a table to whoever holds all of its records."""
+
+_FAR = 3.0
+"""Ratio of a declared number of records to the true one, from which it looks like a mistake."""
 
 
 def far_codes(column: pd.Series, decimal: str = ".") -> list[str]:
@@ -99,6 +109,48 @@ def odd(
             others = {old: new for old, new in others.items() if old not in known}
             alike |= {name: others} if others else {}
     return far, alike
+
+
+def too_many_sites(name: str, sites: int, records: int) -> str:
+    """What to say of a column of nearly as many sites as records; empty if it has fewer.
+
+    Args:
+        name: name of the column.
+        sites: number of sites.
+        records: number of records.
+
+    Example:
+        >>> too_many_sites("age", 1500, 1500)
+        "column 'age' has 1,500 sites for 1,500 records: it looks like an identifier"
+    """
+    if sites <= MANY or records >= 2 * sites:
+        return ""
+    return (
+        f"column {name!r} has {sites:,} sites for {records:,} records: it looks like an identifier"
+    )
+
+
+def far_size(size: int | Sequence[int], counts: Sequence[int]) -> str:
+    """What to say of declared numbers of records that are far from those there are; or nothing.
+
+    Args:
+        size: declared number near those of the sites' records, or one for each site.
+        counts: number of records of each site.
+
+    Example:
+        >>> far_size(10, [99, 120])[:68]
+        'size=10 is far from the numbers of records of the sites, from 99 to '
+    """
+    if np.size(size) not in (1, len(counts)) or np.min(size) < 1:  # refused elsewhere
+        return ""
+    ratio = np.asarray(size, dtype=float) / np.asarray(counts)
+    if (np.maximum(ratio, 1.0 / ratio) <= _FAR).all():
+        return ""
+    return (
+        f"size={size!r} is far from the numbers of records of the sites, from {min(counts):,} to "
+        f"{max(counts):,}, and what is said of records is about {_FAR:g} times off or more. If "
+        "that is not meant, declare what is known without the records"
+    )
 
 
 def fractions(column: pd.Series, decimal: str = ".") -> int:

@@ -180,6 +180,14 @@ def even(prepared: Prepared, sites: int, seed: int = 0) -> Sites:
     return _deal(prepared, order, sites, Division.PLACE)
 
 
+def _check_labels(prepared: Prepared) -> None:
+    if not prepared.labelled:
+        raise ProblemError(
+            "records are to be divided by their labels, and the schema has no target; declare one, "
+            "or divide them evenly (even)"
+        )
+
+
 @checked(ProblemError)
 def sorted_by_label(prepared: Prepared, sites: int) -> Sites:
     """Records sorted by target, cut into sites of equal size: the most dissimilar sites possible.
@@ -192,9 +200,10 @@ def sorted_by_label(prepared: Prepared, sites: int) -> Sites:
         sites: number of sites, at least 2 and at most the number of records.
 
     Raises:
-        ProblemError: fewer than two sites, or more sites than records.
+        ProblemError: fewer than two sites, more sites than records, or no target.
     """
     check_sites(prepared, sites)
+    _check_labels(prepared)
     by_label = np.argsort(prepared.targets, kind="stable")
     return _deal(prepared, by_label, sites, Division.TABLE)
 
@@ -217,8 +226,8 @@ def dirichlet(
         minimum: least number of records per site, at least 1.
 
     Raises:
-        ProblemError: a value out of its range, a target with too many values, or no draw that gives
-            every site its minimum.
+        ProblemError: a value out of its range, no target or one with too many values, or no draw
+            that gives every site its minimum.
     """
     check_sites(prepared, sites)
     if not (np.isfinite(concentration) and concentration > 0):
@@ -229,6 +238,7 @@ def dirichlet(
             f"minimum={minimum!r} must be at least 1 and at most {records // sites}, "
             f"the {records} records divided by {sites} sites"
         )
+    _check_labels(prepared)
     labels, codes = np.unique(prepared.targets, return_inverse=True)
     if len(labels) > _MOST_LABELS:
         raise ProblemError(
@@ -298,6 +308,7 @@ def train_test_split(
     order = _generator(seed).permutation(records)
     out = np.zeros(records, dtype=bool)
     if stratify:
+        _check_labels(prepared)
         # Evenly spaced in an order sorted by label, so each label gives its share up to one.
         order = order[np.argsort(prepared.targets[order], kind="stable")]
         out[order[((np.arange(held) + 0.5) * records / held).astype(int)]] = True

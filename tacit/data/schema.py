@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from tacit import checks
 from tacit.arguments import checked
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.maps import AbstractMap
@@ -50,7 +51,8 @@ class Schema:
             declarations, in sentences: bounds that were read off the data, for example.
 
     Raises:
-        ProblemError: no features, the target among them, or a value out of its range.
+        ProblemError: no features, one that is not named by text, the target among them, or a value
+            out of its range.
 
     Example:
         >>> from tacit.data.schema import BinaryTarget, Numeric, Schema
@@ -72,6 +74,13 @@ class Schema:
     def __post_init__(self) -> None:
         if not self.features:
             raise ProblemError("features is empty: declare at least one column")
+        for name in self.features:
+            if not isinstance(name, str):
+                raise ProblemError(
+                    f"features has the key {checks.shown(name)}; name each column by its text, "
+                    "as in {'age': data.Numeric(20, 80)}; frame.rename(columns=str) makes the "
+                    "names of a table's columns text"
+                )
         if self.target is not None and self.target.name in self.features:
             raise ProblemError(
                 f"column {self.target.name!r} is the target and a feature at once: "
@@ -152,6 +161,7 @@ class Prepared:
         altered: what was changed in the whole table, if that is known. Private.
         taken: declarations of the columns whose bounds, levels, mean or deviation were taken from
             the records, with these filled in; assumed public.
+        labelled: whether the targets are those of a declared column.
     """
 
     features: Float[np.ndarray, "n d"]
@@ -164,3 +174,4 @@ class Prepared:
     divided: frozenset[Division] = frozenset()
     altered: Altered | None = None
     taken: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
+    labelled: bool = True

@@ -148,6 +148,7 @@ def numbers_of(
         levels=tuple(level_key(level) for level in classes),
         altered=Altered(len(frame), 0, moved, raised),
         taken=taken,
+        labelled=target is not None,
     )
 
 

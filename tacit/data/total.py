@@ -101,6 +101,7 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
         assumptions=good.assumptions,
         notes=good.notes,
         levels=good.levels,
+        labelled=good.labelled,
     )
     moved = {} if good.altered is None else good.altered.moved
     return Total(prepared, kept, np.flatnonzero(~dropped), moved)

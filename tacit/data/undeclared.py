@@ -178,6 +178,11 @@ def check_declared(columns: object) -> None:
             f"columns={checks.shown(columns)} must declare columns by name, {example}"
         )
     for name, column in (columns or {}).items():
+        if not isinstance(name, str):
+            raise ConfigError(
+                f"columns has the key {checks.shown(name)}; name each column by its text, "
+                f"{example}; frame.rename(columns=str) makes the names of a table's columns text"
+            )
         if not isinstance(column, Feature):
             raise ConfigError(
                 f"columns[{name!r}] is {checks.shown(column)}; declare each column, {example}"

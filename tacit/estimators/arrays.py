@@ -79,6 +79,11 @@ def sites_of(groups: Any, records: int) -> Shaped[np.ndarray, " n"]:
             f"groups is {checks.shown(groups)}; give the site of each of the {records} records, as "
             "one list"
         )
+    if found.dtype.kind == "f" and (np.isfinite(found) & (found != np.floor(found))).any():
+        raise ConfigError(
+            "groups holds numbers that are not whole, as weights of samples are, which are not "
+            "taken; give the name or the number of the site of each record"
+        )
     if len(found) != records:
         raise ConfigError(
             f"groups has {len(found)} entries and X {records} records; give the site of each record"

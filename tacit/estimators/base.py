@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from tacit import checks
 from tacit._engine.result import Result
 from tacit._engine.runner import run
 from tacit.data.feature import Feature, Numeric
+from tacit.data.oddities import PRIVATE, far_size
 from tacit.data.partition import Sites, by_column, drawn, even
 from tacit.data.schema import Schema
 from tacit.data.table import prepare
@@ -50,6 +52,7 @@ class PrivateEstimator(BaseEstimator):
     relation: Literal["replace_one", "add_remove"]
     bounds: ends.Bounds | None
     sites: int
+    size: int | None
     random_state: int | np.random.RandomState | None
     ledger: str | os.PathLike[str] | None
     dataset: str
@@ -93,7 +96,9 @@ class PrivateEstimator(BaseEstimator):
             where = apart("site", frame.columns)
             frame = frame.assign(**{where: sites_of(groups, len(frame))})
             schema = replace(schema, site=where)
-            return by_column(prepare(frame, schema)), schema
+            divided = by_column(prepare(frame, schema))
+            self._warn_of_size(divided)
+            return divided, schema
         sites = checks.whole("sites", self.sites, 2, ConfigError)
         if len(frame) < sites:
             # the words that scikit-learn looks for
@@ -102,7 +107,15 @@ class PrivateEstimator(BaseEstimator):
             )
         # where a record may come or go, its site must not depend on how many there are
         deal = drawn if self.relation == "add_remove" else even
-        return deal(prepare(frame, schema), sites), schema
+        divided = deal(prepare(frame, schema), sites)
+        self._warn_of_size(divided)
+        return divided, schema
+
+    def _warn_of_size(self, divided: Sites) -> None:
+        """Say that the declared number of records is far from those of the sites."""
+        declared = self.size if isinstance(self.size, int) else 0  # others are refused later
+        if far := far_size(declared, divided.counts):
+            warnings.warn(f"{far}. {PRIVATE}", stacklevel=5)
 
     def _charged(
         self,

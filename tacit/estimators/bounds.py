@@ -52,7 +52,9 @@ def declared(name: str, bounds: object, width: int) -> Ends:
         ends.append(np.broadcast_to(end, width).copy())
     low, high = ends
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-        raise ConfigError(f"{wanted} of finite numbers, the lower one below the upper one")
+        columns = width > 1 and all(np.ndim(each) for each in bounds)
+        several = ": first all lower ones, then all upper ones" if columns else ""
+        raise ConfigError(f"{wanted} of finite numbers, the lower one below the upper one{several}")
     return low, high
 
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tacit import checks
+from tacit._engine.names import graph_of
 from tacit.advise.candidates import Candidate, Pace
 from tacit.advise.law import Slopes
 from tacit.advise.setting import Setting, two_digits
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method import PreconditionedDescent
 from tacit.method.phase import AbstractMethod
-from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, Graph, complete
+from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, complete
 from tacit.privacy.budget import Privacy
 from tacit.problem.losses import AbstractLinearLoss, AbstractScalarLoss, Softmax
 from tacit.study import METHODS
@@ -97,14 +98,22 @@ def loss_of(loss: object, known: Mapping[str, AbstractLinearLoss]) -> AbstractLi
 
 
 def network_of(
-    given: str | AbstractNetwork | networkx.Graph[Any] | None, coordinated: bool, agents: int
+    given: str | AbstractNetwork | networkx.Graph[Any] | None,
+    coordinated: bool,
+    sites: Sequence[str],
 ) -> AbstractNetwork:
     """The network that is given, by name or as an object, or the one that suits the method.
+
+    Args:
+        given: what is given for it.
+        coordinated: whether the method has a coordinator.
+        sites: names of the sites, which the nodes of a graph may have, too.
 
     Raises:
         ConfigError: another name.
         NetworkError: another object, or a graph that is not connected.
     """
+    agents = len(sites)
     if given is None:
         return Coordinator(agents) if coordinated else complete(agents)
     if isinstance(given, AbstractNetwork):
@@ -119,7 +128,7 @@ def network_of(
             return plain[given].build(agents)
         names = ", ".join(map(repr, ["coordinator", *plain]))
         raise ConfigError(f"network={given!r} is not one of {names}; give other graphs as objects")
-    return Graph.from_networkx(given)
+    return graph_of(given, sites)
 
 
 def check_given(method: AbstractMethod, budget: Privacy | None, *, masks: bool, clip: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, no_type_check
 
@@ -133,7 +133,7 @@ class PrivateLinearModel(PrivateEstimator):
         divided, _ = self._divided(frame, declared, groups)
         rounds = checks.whole("rounds", self.rounds, 1, ConfigError)
         method, network = self._chosen(
-            Made(X.shape[1], len(divided.names), target.loss, target.bounds)
+            Made(X.shape[1], len(divided.names), target.loss, target.bounds), divided.names
         )
         rounds = rounds if method.only_rounds is None else method.only_rounds
         problem = self._problem(divided, target.loss, method)
@@ -187,7 +187,7 @@ class PrivateLinearModel(PrivateEstimator):
         problem = with_divisor(sum(divided.counts) / agents)
         return problem if method.protects(problem) is Unit.RECORD else with_divisor(None)
 
-    def _chosen(self, made: Made) -> tuple[AbstractMethod, AbstractNetwork]:
+    def _chosen(self, made: Made, sites: Sequence[str]) -> tuple[AbstractMethod, AbstractNetwork]:
         """The method and its network."""
         auto = isinstance(self.masks, str) and self.masks == "auto"
         masks = None if auto else masks_of(self.masks, "write masks='auto', True or False")
@@ -200,7 +200,7 @@ class PrivateLinearModel(PrivateEstimator):
             clip = 1.0 if self.clip is None else self.clip
             budget = self._budget(clip, masks)
             check_given(method, budget, masks=not auto, clip=self.clip is not None)
-            return method, network_of(self.network, method.coordinated, made.sites)
+            return method, network_of(self.network, method.coordinated, sites)
         if not isinstance(method, str):
             raise ConfigError(
                 f"method={checks.shown(method)} must be the name of a method, such as 'dpsg', or a "
@@ -208,7 +208,7 @@ class PrivateLinearModel(PrivateEstimator):
             )
         named = Named(entry_of(method), self.method_params)
         named.check(private=self.epsilon is not None)
-        network = network_of(self.network, named.entry.coordinated, made.sites)
+        network = network_of(self.network, named.entry.coordinated, sites)
         slopes = made.slopes(network)
         clip = named.clip(slopes) if self.clip is None or self.epsilon is None else self.clip
         budget = self._budget(clip, masks)

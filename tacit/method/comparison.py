@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.data.cells import Column
 from tacit.data.design import Design
 from tacit.data.factors import number
@@ -37,6 +38,7 @@ MEAN: Mapping[str, Any] = {
 """Mean of the target from the linear predictor, by link."""
 
 
+@checked(ProblemError)
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Predicted means beside observed targets. Not private: computed from records without noise.
@@ -47,11 +49,31 @@ class Comparison:
         family: family of the model.
         predicted: predicted mean of each record, shape `(n,)`.
         observed: its target, in the units of the data; 1 or 0 for yes or no, shape `(n,)`.
+
+    Raises:
+        ProblemError: no records, not one prediction and one target for each, or a number that a
+            mean or a target of a binomial model cannot be.
     """
 
     family: str
     predicted: Float[np.ndarray, " n"]
     observed: Float[np.ndarray, " n"]
+
+    def __post_init__(self) -> None:
+        shapes = np.shape(self.predicted), np.shape(self.observed)
+        if shapes[0] != shapes[1] or len(shapes[0]) != 1 or 0 in shapes[0]:
+            raise ProblemError(
+                f"predicted and observed have the shapes {shapes[0]} and {shapes[1]}; give one "
+                "number for each record in both, and at least one record"
+            )
+        if self.family != "binomial":
+            return
+        for name, values in (("predicted", self.predicted), ("observed", self.observed)):
+            if not ((values >= 0.0) & (values <= 1.0)).all():
+                raise ProblemError(
+                    f"{name} holds numbers outside [0, 1], in which the means and targets of a "
+                    "binomial model are; give probabilities, and 1 or 0 for yes or no"
+                )
 
     @property
     def auc(self) -> float:

@@ -57,13 +57,17 @@ class Graph(AbstractPeerNetwork):
 
     @classmethod
     def from_networkx(
-        cls, graph: networkx.Graph[Any], weights: object = None, kind: str = "graph"
+        cls,
+        graph: networkx.Graph[Any],
+        weights: object = None,
+        kind: str = "graph",
+        names: Sequence[str] | None = None,
     ) -> Graph:
         """Convert a NetworkX graph; an arrow `u -> v` of a directed one lets `u` send to `v`.
 
-        Agents are numbered in the sorted order of the nodes, or in their given order where nodes
-        cannot be compared. Attributes of edges are ignored, but for weights, which are refused
-        where nothing says what to mix with instead.
+        Agents are numbered in the order of `names`, by default in the sorted order of the nodes, or
+        in their given order where nodes cannot be compared. Attributes of edges are ignored, but
+        for weights, which are refused where nothing says what to mix with instead.
 
         Args:
             graph: connected graph, strongly connected if directed, without self-loops.
@@ -71,12 +75,14 @@ class Graph(AbstractPeerNetwork):
                 stochastic matrix whose row `i` holds the weights that agent `i` gives; `None` for
                 "metropolis", or "balanced" if directed.
             kind: name of the graph, for drawing.
+            names: names of all nodes in the order of the agents, such as `problem.names`.
 
         Raises:
-            NetworkError: fewer than two agents, a self-loop, parallel edges, several components,
-                wrong weights, or edges with a weight other than 1 without `weights`.
+            NetworkError: names other than those of the nodes, fewer than two agents, a self-loop,
+                parallel edges, several components, wrong weights, or edges with a weight other
+                than 1 without `weights`.
         """
-        links = links_from_networkx(graph)
+        links = links_from_networkx(graph, names)
         if weights is None:
             check_unweighted(graph)
         return cls(links, weights, kind)

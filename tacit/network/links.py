@@ -94,13 +94,18 @@ def _once(keys: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
     return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
 
 
-def links_from_networkx(graph: networkx.Graph[Any]) -> Links:
-    """Number the nodes of a NetworkX graph (sorted if possible) and sort its edges.
+def links_from_networkx(graph: networkx.Graph[Any], names: Sequence[str] | None = None) -> Links:
+    """Number the nodes of a NetworkX graph and sort its edges.
 
     Edge attributes are ignored; see `check_unweighted`.
 
+    Args:
+        graph: the graph.
+        names: the nodes as text, in the order in which they are numbered; sorted if `None` and
+            possible.
+
     Raises:
-        NetworkError: as for `links_from_edges`, or parallel edges.
+        NetworkError: as for `links_from_edges`, parallel edges, or names that are not the nodes'.
     """
     if not hasattr(graph, "is_directed"):
         raise NetworkError(
@@ -109,13 +114,13 @@ def links_from_networkx(graph: networkx.Graph[Any]) -> Links:
         )
     if graph.is_multigraph():
         _check_single(graph)
-    names = sorted_names(graph.nodes)
+    found = sorted_names(graph.nodes) if names is None else _in_order(graph.nodes, names)
     ends = chain.from_iterable(graph.edges())
-    if not isinstance(names, range):
-        ids = {name: number for number, name in enumerate(names)}
+    if not isinstance(found, range):
+        ids = {name: number for number, name in enumerate(found)}
         ends = (ids[name] for name in ends)
     edges = np.fromiter(ends, dtype=np.int64)
-    return links_from_edges(names, edges.reshape(-1, 2), graph.is_directed())
+    return links_from_edges(found, edges.reshape(-1, 2), graph.is_directed())
 
 
 def check_unweighted(graph: networkx.Graph[Any]) -> None:
@@ -143,6 +148,26 @@ def _check_single(graph: networkx.Graph[Any]) -> None:
                 f"the graph has {count} edges from {sender!r} to {receiver!r}, and agents exchange "
                 f"one message a round: merge them by networkx.{kind}(graph)"
             )
+
+
+def _in_order(nodes: Iterable[Hashable], names: Sequence[str]) -> Sequence[Hashable]:
+    """The nodes, in the order of their names."""
+    by_name = {str(node): node for node in nodes}
+    if sorted(by_name) != sorted(map(str, names)):
+        raise NetworkError(
+            f"the nodes of the graph are {_some(by_name)}, and names are {_some(names)}; they must "
+            "be the same, in any order"
+        )
+    return tuple(by_name[str(name)] for name in names)
+
+
+def _some(names: Iterable[Hashable]) -> str:
+    first, *others = map(str, names)
+    return (
+        f"{first} and {len(others)} more"
+        if len(others) > _SHOWN_AGENTS
+        else ", ".join([first, *others])
+    )
 
 
 def sorted_names(nodes: Iterable[Hashable]) -> Sequence[Hashable]:

@@ -294,7 +294,9 @@ class AbstractTopology(abc.ABC):
 
     @abc.abstractmethod
     def graph(self, agents: int) -> networkx.Graph[Any]:
-        """The graph, the same on every call: its nodes in sorted order are the agents.
+        """The graph, the same on every call.
+
+        Its nodes are the agents: of the same names if they are names, else in sorted order.
 
         Args:
             agents: number of nodes, at least 2.

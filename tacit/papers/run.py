@@ -13,6 +13,7 @@ from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.papers.catalogue import PAPERS
 from tacit.papers.target import Paper, Piece, Scale, Target
+from tacit.ranges import Count
 from tacit.report.reproduction import Reproduction, Shown, write_index, write_paper
 
 PIECES = "pieces"
@@ -21,9 +22,19 @@ PIECES = "pieces"
 
 @checked(ConfigError)
 def seconds_left(
-    targets: Sequence[Target], output: Path, scale: Scale = Scale.FULL, cores: int = 1
+    targets: Sequence[Target], output: Path, scale: Scale = Scale.FULL, cores: Count = 1
 ) -> float:
-    """Remaining seconds of the targets, as announced by their pieces; stored pieces take none."""
+    """Remaining seconds of the targets, as announced by their pieces; stored pieces take none.
+
+    Args:
+        targets: targets to reproduce.
+        output: folder of the pages, with stored pieces.
+        scale: scale of the runs.
+        cores: number of parallel processes, at least 1.
+
+    Raises:
+        ConfigError: no core.
+    """
     pieces = [piece for target in targets for piece in target.pieces(scale)]
     return announced(missing(pieces, Store(output / PIECES)), cores)
 

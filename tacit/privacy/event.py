@@ -174,13 +174,20 @@ class Masked(Event):
 
     Attributes:
         event: what the sum amounts to, with only the noise of the smallest number of honest agents.
-        coalition: maximum number of agents that pool what they know.
+        coalition: maximum number of agents that pool what they know, below `cohort`.
         cohort: minimum number of agents in a sum.
     """
 
     event: Event
     coalition: Whole
     cohort: Whole
+
+    def __post_init__(self) -> None:
+        if not self.coalition < self.cohort:
+            raise PrivacyError(
+                f"coalition={self.coalition} must be below cohort={self.cohort}: in a sum over a "
+                "cohort there must be an agent whose noise the coalition does not know"
+            )
 
     @property
     def sum(self) -> Masked:

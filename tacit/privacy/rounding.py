@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Annotated, TypeAlias
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
+from tacit.ranges import Count, Range, Whole
 
 DOUBLE = 2.0**-53
 """Unit roundoff of float64."""
@@ -14,7 +17,14 @@ _OTHER_OPERATIONS = 32
 """Roundings other than a norm's sum, with room: scaling, root, factor and clip; sensitivity."""
 
 
-def sum_error(records: int, contribution: float, dimension: int, roundoff: float = DOUBLE) -> float:
+_Positive: TypeAlias = Annotated[float, Range(above=0.0, axes=0)]
+_NotNegative: TypeAlias = Annotated[float, Range(least=0.0, axes=0)]
+
+
+@checked(PrivacyError)
+def sum_error(
+    records: Whole, contribution: _NotNegative, dimension: Count, roundoff: _Positive = DOUBLE
+) -> float:
     """What rounding errors can add to the sensitivity of a clipped sum, rounded up.
 
     With `g(k) = k u / (1 - k u)`: a clipped vector of `p` entries is longer than its clip by at
@@ -24,20 +34,22 @@ def sum_error(records: int, contribution: float, dimension: int, roundoff: float
     docs/proofs/safe_noise.md.
 
     Args:
-        records: `m`, maximum number of records in a sum.
-        contribution: largest norm of what one record adds to the answer: clip over normaliser.
-        dimension: `p`, number of entries in a record's vector.
+        records: `m`, maximum number of records in a sum, at least 0.
+        contribution: largest norm of what one record adds to the answer: clip over normaliser,
+            at least 0.
+        dimension: `p`, number of entries in a record's vector, at least 1.
         roundoff: `u`, unit roundoff of the arithmetic, 2^-53 for float64.
 
     Raises:
-        PrivacyError: too many records for their sum to have a correct digit.
+        PrivacyError: a number out of range, or too many records for their sum to have a
+            correct digit.
 
     Example:
         >>> sum_error(records=1000, contribution=1e-3, dimension=20) < 1e-3 * 1e-9
         True
     """
     u, m = Fraction(roundoff), records
-    if max(m, dimension) * u * 4 >= 1 or m < 0 or dimension < 1:
+    if max(m, dimension) * u * 4 >= 1:
         raise PrivacyError(
             f"a floating-point sum of {records} records in {dimension} dimensions (unit roundoff "
             f"{roundoff:.3g}) may have no correct digit, so its sensitivity has no bound; sum "

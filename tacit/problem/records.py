@@ -16,6 +16,7 @@ from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.bounds import RecordBounds
+from tacit.problem.column_names import check_columns
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.jax_function import check_one_number
@@ -67,7 +68,8 @@ def empirical_risk(
             and removing records needs it, because their number is private then.
         x0: public starting point, shape `(p,)`; by default the point of the set nearest to 0.
         names: names of the agents; "agent 0", ... by default.
-        feature_names: names of the columns; "feature 0", ... by default.
+        feature_names: names of the columns; "feature 0", ... by default. Tables that name their
+            columns themselves must name these, or all the same, in one order.
         intercept: whether to append a column of ones named "intercept", which is not penalised.
         pad_to: declared size to which every agent is padded; the largest count by default. Agents
             that must agree with others to the last bit declare the same number.
@@ -114,6 +116,7 @@ def empirical_risk(
     if len(features) != len(targets):
         raise ProblemError(f"features has {len(features)} agents and targets has {len(targets)}")
     columns = _columns(feature_names, features[0] if len(features) else [])
+    check_columns(features, names, None if feature_names is None else columns)
     named = feature_names is not None
     tables = [
         _table(table, columns, name, named) for table, name in zip(features, names, strict=True)

@@ -31,6 +31,12 @@ from tacit.problem.newton import LARGEST, Polished, polish
 from tacit.problem.problem import Problem
 from tacit.problem.regularisers import L1, L2, NoRegulariser
 
+_RELATIVE = 1e-6
+"""Relative difference that another machine, precision or solver may make."""
+
+_ROUNDING = 1e-10
+"""Difference over the objective elsewhere, that another order of sums may make."""
+
 
 class GapKind(StrEnum):
     """How far the gap of a reference can be trusted."""
@@ -61,6 +67,23 @@ class Reference:
     gap: float
     gap_kind: GapKind
     solver: str
+
+    def of(self, problem: Problem) -> bool:
+        """Whether the problem has this value at the solution, as that which was solved has.
+
+        Args:
+            problem: problem with as many parameters.
+        """
+        if self is vars(problem).get("_reference"):
+            return True
+        found = problem.value(self.solution)
+        apart = abs(found - self.value)
+        if apart <= _RELATIVE * max(abs(found), abs(self.value)):
+            return True
+        # losses that cancel or vanish are as exact as they are large elsewhere, and costs of which
+        # each is a program as its solver finds them
+        solved = self.gap if self.gap_kind is GapKind.SOLVER else 0.0
+        return bool(apart <= max(solved, _ROUNDING * abs(problem.value(problem.start()))))
 
 
 @checked(ProblemError)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
-from tacit.arguments import checked
+from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError
+from tacit.ranges import Range
 
 if TYPE_CHECKING:
     from tacit._engine.planning import MeanNoise
@@ -46,6 +47,8 @@ PUBLIC_COEFFICIENTS = ("feature", "agreed")
 """Columns of the coefficients that were released; the pooled fit is for simulations only."""
 
 
+@remedy("give NetworkPicture(names, edges, kind)")
+@checked(ConfigError)
 @dataclass(frozen=True)
 class NetworkPicture:
     """The network to be drawn.
@@ -58,6 +61,10 @@ class NetworkPicture:
         coordinated: whether a coordinator stands between the agents.
         directed: whether messages go one way only, from the first of a pair to the second.
         facts: other noteworthy facts, name to value, such as "Spectral gap".
+
+    Raises:
+        ConfigError: an attribute of another kind, an edge of no agent, or another number of
+            positions than of names.
     """
 
     names: Sequence[str]
@@ -82,6 +89,7 @@ class NetworkPicture:
             )
 
 
+@checked(ConfigError)
 @dataclass(frozen=True)
 class ReportData:
     """Everything a report shows.
@@ -122,7 +130,8 @@ class ReportData:
         public: whether to leave out everything that is for simulations only.
 
     Raises:
-        ConfigError: an unknown status or noise, or a history whose columns differ in length.
+        ConfigError: an attribute of another kind or out of range, an unknown status or noise, or a
+            history whose columns differ in length.
 
     Example:
         >>> from tacit.report import ReportData
@@ -141,7 +150,7 @@ class ReportData:
     guarantee_status: str
     noise: str
     status: str
-    seconds: float | int | None
+    seconds: Annotated[float | int | None, Range(least=0.0, optional=True, axes=0)]
     findings: Sequence[str] = ()
     assumptions: Sequence[str] = ()
     guarantee_table: Sequence[Row] = ()

@@ -8,17 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from tacit._engine.doubts import more_than_all
 from tacit._engine.result import Result
 from tacit._engine.runner import run
+from tacit.data.columns import column_of
 from tacit.data.describable import Describable, describable
 from tacit.data.feature import Feature
 from tacit.data.frames import Table, one_table
-from tacit.data.guessing import MANY
-from tacit.data.oddities import spellings
+from tacit.data.oddities import PRIVATE, far_size, fractions, spellings, too_many_sites
 from tacit.data.partition import Sites, by_column
 from tacit.data.rules import MANY_MOVED, Missing
 from tacit.data.schema import Prepared, Schema
@@ -34,11 +33,6 @@ from tacit.problem.task import Records, record_tables
 
 ONE_COLLUDER = Masks()
 """Secure aggregation against one colluding site."""
-
-_FAR = 3.0
-"""Declared number of records over the true one, or the reverse, from which it is told."""
-
-_PRIVATE = "This is computed from the private records: keep it to yourself"
 
 
 class Declared(NamedTuple):
@@ -131,7 +125,7 @@ def warn_of_moved(prepared: Prepared, time: str | None, stacklevel: int) -> None
         warnings.warn(
             f"values beyond their declared bounds were moved to them: {', '.join(many)} of the "
             f"{altered.records:,} records. If that is not meant, correct the values, or the bounds "
-            f"by what is known without the records. {_PRIVATE}",
+            f"by what is known without the records. {PRIVATE}",
             stacklevel=stacklevel + 1,
         )
     late = altered.late(time)
@@ -139,7 +133,25 @@ def warn_of_moved(prepared: Prepared, time: str | None, stacklevel: int) -> None
         warnings.warn(
             f"{late / altered.records:.0%} of the {altered.records:,} records are followed beyond "
             f"the upper bound of {time}, and count up to it without an event. If that is not "
-            f"meant, declare a later bound by what is known without the records. {_PRIVATE}",
+            f"meant, declare a later bound by what is known without the records. {PRIVATE}",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_fractions(frame: pd.DataFrame, target: str, decimal: str, stacklevel: int) -> None:
+    """Say how many targets of a family of counts are no whole numbers.
+
+    Args:
+        frame: records of all sites.
+        target: column of the target.
+        decimal: decimal mark of numbers that are text.
+        stacklevel: as for `warnings.warn`, counted from the caller.
+    """
+    found = fractions(column_of(frame, target), decimal)
+    if found:
+        warnings.warn(
+            f"{found:,} values of {target} are no whole numbers, and the family is of counts: "
+            f"check that it is meant. {PRIVATE}",
             stacklevel=stacklevel + 1,
         )
 
@@ -155,26 +167,16 @@ def warn_of_sites(
         size: declared numbers near those of the sites' records, if any.
         stacklevel: as for `warnings.warn`, counted from the caller.
     """
-    names, counts = list(divided.names), np.asarray(divided.counts)
+    names = list(divided.names)
     told = [
         f"the sites {other!r} and {first!r} differ only in blanks or case, and count as two: give "
         "them one name if they are one"
         for other, first in spellings(pd.Series(names, dtype=object)).items()
     ]
-    if len(names) > MANY and counts.sum() < 2 * len(names):
-        told.append(
-            f"column {site!r} has {len(names):,} sites for {counts.sum():,} records: it looks like "
-            f"an identifier. Name the column of sites by site=. {_PRIVATE}"
-        )
-    ratio = np.ones(1)
-    if size is not None and np.size(size) in (1, len(counts)):  # others are refused elsewhere
-        ratio = np.asarray(size, dtype=float) / counts
-    if (np.maximum(ratio, 1.0 / ratio) > _FAR).any():
-        told.append(
-            f"size={size!r} is far from the numbers of records of the sites, from {counts.min():,} "
-            f"to {counts.max():,}, and what is said of records is about {_FAR:g} times off or "
-            f"more. If that is not meant, declare what is known without the records. {_PRIVATE}"
-        )
+    if many := too_many_sites(site, len(names), sum(divided.counts)):
+        told.append(f"{many}. Name the column of sites by site=. {PRIVATE}")
+    if size is not None and (far := far_size(size, divided.counts)):
+        told.append(f"{far}. {PRIVATE}")
     for each in told:
         warnings.warn(each, stacklevel=stacklevel + 1)
 
@@ -224,6 +226,6 @@ def run_on(
     Call it from a checked public function: warnings name the line that called that function.
     """
     if told := more_than_all(method.privacy, records.counts):
-        warnings.warn(f"{told} {_PRIVATE}", stacklevel=4)
+        warnings.warn(f"{told} {PRIVATE}", stacklevel=4)
     star = Coordinator(len(records.names))
     return run(records, star, method, rounds=rounds, seed=seed, ledger=ledger, dataset=dataset)

@@ -16,6 +16,7 @@ from tacit.data.design import Design
 from tacit.data.feature import Feature
 from tacit.data.formula import named_in, parse_formula
 from tacit.data.frames import Table, one_table
+from tacit.data.oddities import COUNTS
 from tacit.data.partition import by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Schema
@@ -32,7 +33,14 @@ from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables
 from tacit.statistics._outcome import answered
-from tacit.statistics._records import ONE_COLLUDER, budget, run_on, warn_of_moved, warn_of_sites
+from tacit.statistics._records import (
+    ONE_COLLUDER,
+    budget,
+    run_on,
+    warn_of_fractions,
+    warn_of_moved,
+    warn_of_sites,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -274,6 +282,8 @@ def glm(
         column_named(frame, name, "columns declares")
     declared = filled(frame, columns or {}, named_in(formula), family, decimal, weights)
     declared.warn("columns={'age': data.Numeric(18, 90)}", stacklevel=3)
+    if family in COUNTS:
+        warn_of_fractions(frame, next(iter(named_in(formula))), decimal, stacklevel=3)
     schema = Schema(
         declared.features,
         None,

@@ -6,6 +6,7 @@ from private data leak; the file is valid TOML and lists on its first run what i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,7 +105,7 @@ def draft(
         names_like_values,
     )
     from tacit.data.loaders import load
-    from tacit.data.oddities import far_codes, spellings
+    from tacit.data.oddities import PRIVATE, far_codes, spellings, too_many_sites
     from tacit.data.table import check_any
 
     data = Path(data)
@@ -121,6 +122,10 @@ def draft(
         raise ConfigError(f"family={family!r} belongs to a formula; give one, or leave it out")
     if formula is not None and target is not None:
         raise ConfigError(f"target={target!r} is named by the formula; leave it out")
+    if place is not None:
+        of = column_of(frame, place).dropna()
+        if many := too_many_sites(place, of.nunique(), len(of)):
+            warnings.warn(f"{many}. Name the column of sites by site=. {PRIVATE}", stacklevel=3)
     names = [] if formula is None else columns_of(formula, frame, place, data)
     target = names[0] if names else target
     people = {} if names else identifiers(frame)

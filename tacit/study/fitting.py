@@ -31,9 +31,6 @@ from tacit.study.section_text import (
     value_text,
 )
 
-_COUNTS = ("poisson", "negative_binomial")
-"""Families whose targets are whole numbers."""
-
 
 @dataclass(frozen=True)
 class Fit:
@@ -109,7 +106,7 @@ def fit_study(
     from tacit.data.columns import column_of
     from tacit.data.guessing import several_of_one
     from tacit.data.loaders import load
-    from tacit.data.oddities import fractions, odd
+    from tacit.data.oddities import COUNTS, fractions, odd
     from tacit.data.table import check_any
     from tacit.data.undeclared import filled
 
@@ -162,6 +159,6 @@ def fit_study(
     far, alike = odd(frame, kinds, decimal, found.taken)
     target = next(iter(named))
     uneven = (
-        fractions(column_of(frame, target), decimal) if family in _COUNTS and target in frame else 0
+        fractions(column_of(frame, target), decimal) if family in COUNTS and target in frame else 0
     )
     return Fit(text, found.taken, told, tuple(repeated), present, far, alike, uneven)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
+from tacit._engine.names import check_names, graph_of
 from tacit.errors import NetworkError
 from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, ExactSum, Graph
 from tacit.network.library import networkx_for
@@ -28,7 +29,8 @@ def build_network(source: Source, names: Sequence[str]) -> AbstractNetwork:
     """The network between the sites.
 
     Raises:
-        ConfigError: a graph that is not connected or has a different number of agents.
+        ConfigError: a graph that is not connected or has a different number of agents, or
+            other names of them.
     """
     with source.section("network"):
         network = _network(source, names)
@@ -37,6 +39,7 @@ def build_network(source: Source, names: Sequence[str]) -> AbstractNetwork:
                 f"the graph has {network.agents} agents and there are {len(names)} sites "
                 f"({', '.join(names[:8])}{', ...' if names[8:] else ''}); they must be as many"
             )
+        check_names(network, names)
         return network
 
 
@@ -75,7 +78,7 @@ def _graph(source: Source, chosen: Any, names: Sequence[str]) -> AbstractNetwork
             graph = topology.build(**values, weights=weights)
         else:
             drawn = topology(**values).graph(len(names))
-            graph = Graph.from_networkx(drawn, weights, kind=chosen.graph)
+            graph = graph_of(drawn, names, weights, chosen.graph)
     return graph if chosen.varying is None else _varied(graph, chosen.varying)
 
 

@@ -12,7 +12,7 @@ import tacit
 from tacit import data, network, privacy, problem
 from tacit.audit import audit_callable, lower_bounds, one_run_bound
 from tacit.errors import ConfigError, LedgerError, PrivacyError, ProblemError
-from tacit.estimators import PrivateLinearRegression
+from tacit.estimators import PrivateClassifier, PrivateLinearRegression
 from tacit.method import load_model
 from tacit.privacy.ledger import Ledger
 
@@ -165,3 +165,38 @@ def test_names_that_are_found_elsewhere() -> None:
     with pytest.raises(AttributeError, match=r"tacit\.glm"):
         _ = tacit.fit  # type: ignore[attr-defined]
     assert tacit.testing.check_loss  # type: ignore[attr-defined]
+
+
+def test_counts_that_are_no_whole_numbers_are_told() -> None:
+    counts = TABLE.assign(falls=RNG.poisson(2, 200).astype(float))
+    counts.loc[:2, "falls"] += 0.5
+    given: dict = {"columns": COLUMNS | {"falls": data.Numeric(0, 20)}, "formula": "falls ~ age"}
+    with pytest.warns(UserWarning, match="3 values of falls are no whole numbers"):
+        fitted(counts, family="poisson", **given)
+
+
+def test_a_size_far_from_the_records_is_told_by_estimators() -> None:
+    x, y = TABLE[["age"]].to_numpy(), TABLE["ill"].to_numpy()
+    model = PrivateClassifier(bounds=(0, 100), epsilon=None, rounds=2, size=10)
+    with pytest.warns(UserWarning, match="size=10 is far from") as told:
+        model.fit(x, y, groups=TABLE["site"])
+    assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", [0, None, ("age",)])
+def test_columns_are_named_by_text(name: object) -> None:
+    declared: dict = {"columns": {name: data.Numeric(0, 100)}, "epsilon": None}
+    for fit in (
+        lambda: tacit.glm("ill ~ age", TABLE, family="binomial", **declared),
+        lambda: tacit.survival(TABLE, "years", "died", **declared),
+        lambda: tacit.cox(TABLE, "years", "died", ["age"], limit=9.0, **declared),
+    ):
+        with pytest.raises(ConfigError, match=r"columns has the key .*rename\(columns=str\)"):
+            fit()
+    with pytest.raises(ProblemError, match=r"features has the key .* text"):
+        data.Schema(declared["columns"], target=None)
+
+
+def test_declarations_are_no_columns_of_a_schema() -> None:
+    with pytest.raises(ProblemError, match=r"columns\['age'\] is a Numeric; .*columns_of\(schema"):
+        data.parse_formula("ill ~ age", COLUMNS)

@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from tacit.privacy.noise.proposals import LARGEST_SCALE, check_scale, drawn
+from tacit.privacy.noise.proposals import LARGEST_SCALE, check_draws, check_scale, drawn
 from tacit.privacy.noise.stream import Stream
 
 
@@ -35,7 +35,7 @@ def discrete_gaussian(stream: Stream, scale: float, count: int) -> Int64[np.ndar
         one.
 
     Raises:
-        PrivacyError: a scale out of range.
+        PrivacyError: no stream, or a number out of range.
 
     Example:
         >>> from tacit.privacy.noise.stream import SeededStream
@@ -43,6 +43,7 @@ def discrete_gaussian(stream: Stream, scale: float, count: int) -> Int64[np.ndar
         >>> bool(abs(draws.std() / 10.0 - 1) < 0.02)
         True
     """
+    check_draws(stream, scale, count)
     check_scale("Gaussian", scale, fits=0.0 < scale < LARGEST_SCALE)
     return drawn(stream, GaussianLaw(scale), count)
 

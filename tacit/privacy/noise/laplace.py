@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from tacit.privacy.noise.proposals import LARGEST_SCALE, check_scale, drawn
+from tacit.privacy.noise.proposals import LARGEST_SCALE, check_draws, check_scale, drawn
 from tacit.privacy.noise.stream import Stream
 
 
@@ -31,7 +31,7 @@ def discrete_laplace(stream: Stream, scale: float, count: int) -> Int64[np.ndarr
         one.
 
     Raises:
-        PrivacyError: a scale out of range.
+        PrivacyError: no stream, or a number out of range.
 
     Example:
         >>> from tacit.privacy.noise.stream import SeededStream
@@ -39,6 +39,7 @@ def discrete_laplace(stream: Stream, scale: float, count: int) -> Int64[np.ndarr
         >>> bool(abs(draws.std() / 10.0 / 2**0.5 - 1) < 0.02)
         True
     """
+    check_draws(stream, scale, count)
     check_scale("Laplace", scale, fits=0.0 < scale <= LARGEST_SCALE)
     return drawn(stream, LaplaceLaw(scale), count)
 

@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
+from tacit import checks
 from tacit.errors import PrivacyError
 from tacit.privacy.noise.stream import Stream
 from tacit.privacy.noise.threshold import (
@@ -76,6 +77,19 @@ class Law(Protocol):
     def exponent(self, size: int, low: int) -> Fraction:
         """The `x` of one proposal of which `chance` is `exp(-x)`, exactly; at least 0."""
         ...
+
+
+def check_draws(stream: Stream, scale: float, count: int) -> None:
+    """Refuse what is no stream, or not one number; fast, since releases call it.
+
+    Raises:
+        PrivacyError: another argument.
+    """
+    remedy = "give a stream of random words, such as SeededStream(0) of tacit.privacy.noise.stream"
+    checks.instance("stream", stream, Stream, remedy, PrivacyError)
+    if np.ndim(scale) or not checks.numeric(scale):
+        raise PrivacyError(f"scale={checks.shown(scale)} must be one number")
+    checks.whole("count", count, 0, PrivacyError)
 
 
 def check_scale(law: str, scale: float, *, fits: bool) -> None:

@@ -10,7 +10,7 @@ from jaxtyping import Int64
 from tacit.errors import PrivacyError
 from tacit.privacy.guarantee import NoiseSource
 from tacit.privacy.laws import NoiseKind
-from tacit.privacy.noise.source import AbstractNoise, check_law
+from tacit.privacy.noise.source import AbstractNoise, law_on_grid
 
 _LARGEST = 2**53 - 1
 
@@ -30,7 +30,7 @@ class OpenDPNoise(AbstractNoise):
     def added(
         self, steps: Int64[np.ndarray, " n"], law: NoiseKind, scale: float
     ) -> Int64[np.ndarray, " n"]:
-        check_law(law)
+        law = law_on_grid(law)
         dp = _library()
         values = dp.vector_domain(dp.atom_domain(T="i64"), size=steps.size)
         if law is NoiseKind.GAUSSIAN:

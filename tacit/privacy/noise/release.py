@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
@@ -19,14 +21,17 @@ from tacit.privacy.hiding import ALONE
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise.grid import Grid
-from tacit.privacy.noise.source import AbstractNoise, check_law
+from tacit.privacy.noise.source import AbstractNoise, law_on_grid
 from tacit.privacy.query import AbstractQuery, is_own
 from tacit.privacy.rounding import DOUBLE
-from tacit.ranges import Listed
+from tacit.ranges import Listed, Range, Whole
 from tacit.types import PublicContext, Relation
 
 STATISTICAL_DISTANCE = 2.0**-133
 """Largest total variation between the law of one coordinate's noise and the exact law."""
+
+_Epsilon: TypeAlias = Annotated[float, Range(least=0.0, most=700.0, axes=0)]
+"""Beyond it a float no longer holds its exponential."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,9 @@ class GridRelease:
         return self.grid.value(steps).reshape(array.shape)
 
 
+@checked(PrivacyError, own="law noise_multiplier")
 def grid_release(
-    law: NoiseKind,
+    law: NoiseKind | str,
     noise_multiplier: float,
     sensitivity: float,
     dimension: int,
@@ -91,7 +97,7 @@ def grid_release(
     The noise grows by as much as rounding adds to the sensitivity, usually a millionth.
 
     Args:
-        law: Gaussian (sensitivity in the l2 norm) or Laplace (in the l1 norm).
+        law: "gaussian" (sensitivity in the l2 norm) or "laplace" (in the l1 norm).
         noise_multiplier: noise scale over sensitivity, positive.
         sensitivity: sensitivity of the computed value, including `sum_error`; positive.
         dimension: number of coordinates.
@@ -102,7 +108,7 @@ def grid_release(
         PrivacyError: an argument out of range, a law that has no form on a grid, or no grid that
             fits (the message says why).
     """
-    check_law(law)
+    law = law_on_grid(law)
     if not 0.0 < noise_multiplier < math.inf:
         raise PrivacyError(
             f"noise_multiplier={noise_multiplier!r} must be positive and finite; without noise a "
@@ -162,7 +168,7 @@ def on_grid(
             "which is added to a query's answer and proved, is drawn on a grid. Choose a method "
             "with such a release, or simulate it."
         )
-    check_law(law.kind)
+    law_on_grid(law.kind)
     event = mechanism.event(query, public, relation)
     multiplier = dose.multiplier(query, public, relation)
     if isinstance(event, NonPrivate):
@@ -184,12 +190,16 @@ def on_grid(
     return GridRelease(release.law, release.grid, release.scale, sampled, roundoff)
 
 
-def sampling_delta(epsilon: float, draws: int) -> float:
+@checked(PrivacyError)
+def sampling_delta(epsilon: _Epsilon, draws: Whole) -> float:
     """What imperfect sampling adds to delta: `(1 + e^epsilon) draws 2^-133`.
 
     Args:
-        epsilon: epsilon of all releases together, at least 0.
-        draws: number of coordinates released, over all releases.
+        epsilon: epsilon of all releases together, in [0, 700].
+        draws: number of coordinates released, over all releases, at least 0.
+
+    Raises:
+        PrivacyError: a number out of range.
 
     Example:
         >>> sampling_delta(epsilon=1.0, draws=10**9) < 1e-30

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Int64
 
+from tacit import checks
 from tacit.errors import PrivacyError
 from tacit.privacy.guarantee import NoiseSource
 from tacit.privacy.laws import NoiseKind
@@ -84,6 +85,9 @@ class SeededNoise(AbstractNoise):
 
     Args:
         seed: seed of the noise, at least 0.
+
+    Raises:
+        PrivacyError: another seed.
     """
 
     source = NoiseSource.SIMULATED
@@ -97,24 +101,25 @@ class SeededNoise(AbstractNoise):
         return _added(self._stream, steps, law, scale)
 
 
-def check_law(law: NoiseKind) -> None:
-    """Refuse a law that has no form on a grid.
+def law_on_grid(law: NoiseKind | str) -> NoiseKind:
+    """A law that has a form on a grid, by itself or by its name.
 
     Raises:
-        PrivacyError: a law without such a form; the message names it.
+        PrivacyError: another law, or what is none; the message names it.
     """
-    if law is NoiseKind.L2_LAPLACE:
+    if law not in (NoiseKind.GAUSSIAN, NoiseKind.LAPLACE):
         raise PrivacyError(
-            f"noise={law.value!r} has no form on a grid that is proved here; use 'gaussian' or "
-            "'laplace', or simulate it"
+            f"noise of the law {str(law) if isinstance(law, str) else checks.shown(law)} has no "
+            "form on a grid that is proved here; use 'gaussian' or 'laplace', or simulate it"
         )
+    return NoiseKind(law)
 
 
 def _added(
     stream: Stream, steps: Int64[np.ndarray, " n"], law: NoiseKind, scale: float
 ) -> Int64[np.ndarray, " n"]:
-    check_law(law)
-    draw = discrete_gaussian if law is NoiseKind.GAUSSIAN else discrete_laplace
+    gaussian = law_on_grid(law) is NoiseKind.GAUSSIAN
+    draw = discrete_gaussian if gaussian else discrete_laplace
     total = draw(stream, scale, steps.size)
     total += steps  # in place: the noise is no longer stored by itself
     return total

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from tacit import checks
 from tacit.errors import PrivacyError
 
 
@@ -71,10 +72,14 @@ class SeededStream:
 
     Args:
         seed: seed of the words, at least 0.
+
+    Raises:
+        PrivacyError: another seed.
     """
 
     def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.Philox(seed))
+        whole = checks.whole("seed", seed, 0, PrivacyError)
+        self._generator = np.random.Generator(np.random.Philox(whole))
 
     def words(self, kind: type[np.unsignedinteger[Any]], count: int) -> np.ndarray:
         return np.frombuffer(self._generator.bytes(count * np.dtype(kind).itemsize), kind)

@@ -175,3 +175,11 @@ def test_phases_and_owners_that_are_none_are_refused() -> None:
     silent = next(k for k, phase in enumerate(agreed.phases) if phase.release is None)
     with pytest.raises(ConfigError, match="releases nothing"):
         agreed.release(silent, 0)
+
+
+@pytest.mark.parametrize("points", ["all", -3, 0, 2.5])
+def test_points_of_a_curve_are_counted(points: Any) -> None:
+    found = account(task(), HUB, GradientDescent(step=1.0, privacy=budget()), rounds=10)
+    with pytest.raises(ConfigError, match="points="):
+        found.curve(points)
+    assert len(found.curve(1)) == 1

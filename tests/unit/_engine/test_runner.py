@@ -246,3 +246,18 @@ def test_what_was_not_measured_is_told_how_to_measure() -> None:
     with pytest.raises(KeyError, match=r"'norm' was not measured: .*metrics=\{name: function\}"):
         found.history.measured["norm"]
     assert "distance" not in found.history.measured
+
+
+@pytest.mark.parametrize("convex", [True, False])  # without it, a point is stationary only
+def test_the_reference_of_another_problem_is_refused(convex: bool) -> None:
+    def posed(scale: float) -> problem.Problem:
+        centres = scale * np.arange(8.0).reshape(4, 2)
+        return problem.costs(
+            lambda x, centre: ((x - centre) ** 2).sum(), centres, x0=np.zeros(2), convex=convex
+        )
+
+    other = problem.solve(posed(3.0))
+    refuse(ConfigError, "it is of another problem", problem=posed(1.0), reference=other)
+    found = tacit.run(posed(3.0), network.ring(4), DGD(step=0.1), rounds=3, seed=0, reference=other)
+    assert found.history.stationary is not convex
+    refuse(ConfigError, "reference has shape", reference=problem.solve(posed(1.0)), problem=task(0))

@@ -162,3 +162,11 @@ def test_progress_that_takes_other_arguments_is_named() -> None:
 
     with pytest.raises(ConfigError, match=r"progress raised .*\(runs done, runs\), here \(0, "):
         audit(mechanism, claim=(1.0, 0.0), progress=lambda: None)
+
+
+@pytest.mark.parametrize(
+    "claim", [1.0, (1.0,), (1.0, 1e-6, 0.0), "1", (1.0, "x"), None, [1.0, 0.0]]
+)
+def test_a_claim_is_a_pair_or_a_guarantee(claim: Any) -> None:
+    with pytest.raises(ConfigError, match=r"claim is .*; give epsilon and delta, such as claim="):
+        audit_callable(lambda data, key: data, 0.0, 1.0, claim=claim, seed=0)

@@ -13,6 +13,7 @@ from tacit.audit.scores import (
     laplace_log_ratio,
     sampled_gaussian_log_ratio,
 )
+from tacit.errors import ConfigError
 
 RNG = np.random.default_rng(0)
 OUTPUTS, MEAN, OTHER = RNG.normal(size=(6, 4, 3)), RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3))
@@ -82,3 +83,24 @@ def test_a_shift_is_learned_linearly_and_with_more_features_than_runs() -> None:
     shifted = fresh.copy()
     shifted[:, 0] += 5.0
     assert np.mean(score(shifted) > np.median(score(fresh))) > 0.8
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, 1.5, -0.1])
+def test_a_rate_of_no_sample_is_refused(rate: float) -> None:
+    with pytest.raises(ConfigError, match=r"rate=.* must be in \(0, 1\)"):
+        sampled_gaussian_log_ratio(np.zeros((5, 3)), 0.0, 1.0, rate, 1.0)
+
+
+def test_sampled_ratios_need_means_of_a_run_and_noise() -> None:
+    with pytest.raises(ConfigError, match="shift has shape"):
+        sampled_gaussian_log_ratio(np.zeros((5, 3)), 0.0, [1.0, 1.0], 0.5, 1.0)
+    with pytest.raises(ConfigError, match=r"scale=0\.0 must be a positive"):
+        sampled_gaussian_log_ratio(np.zeros((5, 3)), 0.0, 1.0, 0.5, 0.0)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3, 2), (3, 4)), ((0, 2), (0, 2)), ((3, 2), (0, 2)), ((3, 0),) * 2]
+)
+def test_a_score_is_learned_from_the_same_features(shapes: tuple) -> None:
+    with pytest.raises(ConfigError, match="rows and others have the shapes"):
+        LearnedScore.fit(*(np.zeros(shape) for shape in shapes))

@@ -206,6 +206,13 @@ def test_options_of_other_statistics(patients: Path, words: tuple[str, ...], sai
     assert said in told(command, patients, *rest, "--site", "clinic")
 
 
+def test_a_site_column_of_identifiers_is_noted(patients: Path) -> None:
+    options = ("--output", str(patients.with_name("made.toml")), "--site", "age")
+    done = CliRunner().invoke(app, ["init", str(patients), *options])
+    assert done.exit_code == 0
+    assert "NOTE: column 'age' has 60 sites for 60 records: it looks like an ident" in done.output
+
+
 def test_a_table_without_records(tmp_path: Path) -> None:
     (tmp_path / "head.csv").write_text("age,died\n")
     table = tmp_path / "head.csv"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,8 @@ from tacit.data.partition import (
     sorted_by_label,
     train_test_split,
 )
-from tacit.data.schema import Prepared
+from tacit.data.schema import Numeric, Prepared, Schema
+from tacit.data.table import prepare
 from tacit.errors import ProblemError
 from tacit.types import Division
 
@@ -249,3 +251,15 @@ def test_a_split_says_what_decided() -> None:
 def test_a_split_leaves_no_part_empty(fraction: float) -> None:
     with pytest.raises(ProblemError, match="leaves one part empty"):
         train_test_split(table([0, 1, 0, 1]), fraction)
+
+
+def test_without_a_target_no_labels_divide_the_records() -> None:
+    table = pd.DataFrame({"age": np.arange(30.0)})
+    plain = prepare(table, Schema({"age": Numeric(0, 40)}, target=None))
+    for divide in (
+        lambda: sorted_by_label(plain, 3),
+        lambda: dirichlet(plain, 3, concentration=1.0),
+        lambda: train_test_split(plain, 0.2, stratify=True),
+    ):
+        with pytest.raises(ProblemError, match="the schema has no target"):
+            divide()

@@ -305,3 +305,14 @@ def test_truth_values_have_two_classes_whatever_the_records_hold() -> None:
         assert classes.tolist() == [False, True] and read == ""
     with pytest.raises(ValueError, match="one class only"):
         classes_of(np.array([1, 1]), None)
+
+
+def test_weights_of_samples_are_no_sites() -> None:
+    X = np.linspace(0.0, 1.0, 40)[:, None]
+    y = np.arange(40) % 2
+    model = PrivateLogisticRegression(bounds=(0, 1), classes=[0, 1])
+    with pytest.raises(ConfigError, match="groups holds numbers that are not whole, as weights"):
+        model.fit(X, y, np.linspace(0.1, 2.0, 40))
+    pairs = PrivateLogisticRegression(bounds=[(20, 80), (10, 50)], classes=[0, 1])
+    with pytest.raises(ConfigError, match="first all lower ones, then all upper ones"):
+        pairs.fit(np.column_stack([X, X]), y, groups=y)

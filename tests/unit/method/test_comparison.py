@@ -120,3 +120,23 @@ def test_both_figures_say_that_they_are_not_private() -> None:
     np.testing.assert_allclose(drawn.y, found.calibration()["observed"])
     single = replace(found, family="gamma", observed=found.observed + 1.0)
     assert len(calibration_figure(single).data[0].x) == 30
+
+
+@pytest.mark.parametrize(
+    ("predicted", "observed", "told"),
+    [
+        ([0.2, 0.3, 0.4], [1.0, 0.0], r"shapes \(3,\) and \(2,\)"),
+        ([], [], "at least one record"),
+        ([[0.2]], [[1.0]], "predicted=.* must be an array"),
+        ([2.0, -3.0], [1.0, 0.0], r"predicted holds numbers outside \[0, 1\]"),
+        ([0.2, np.nan], [1.0, 0.0], r"predicted holds numbers outside \[0, 1\]"),
+        ([0.2, 0.3], [1.0, 7.0], r"observed holds numbers outside \[0, 1\]"),
+    ],
+)
+def test_what_is_no_comparison_is_refused(predicted: Any, observed: Any, told: str) -> None:
+    with pytest.raises(ProblemError, match=told):
+        Comparison("binomial", np.array(predicted), np.array(observed))
+
+
+def test_other_families_have_any_means() -> None:
+    assert len(Comparison("poisson", np.array([2.0, 3.0]), np.array([1.0, 7.0])).calibration()) == 2

@@ -141,3 +141,20 @@ def test_refused_graphs(graph, message):
 def test_refused_edges(agents, edges, message):
     with pytest.raises(NetworkError, match=message):
         Graph.from_edges(agents, edges)
+
+
+def test_nodes_are_numbered_in_the_order_of_given_names():
+    line = nx.path_graph(["west", "north", "south"])
+    graph = Graph.from_networkx(line, names=["west", "north", "south"])
+    assert graph.names == ("west", "north", "south")
+    assert graph.degrees.tolist() == [1, 2, 1]
+    assert Graph.from_networkx(line).degrees.tolist() == [2, 1, 1]  # north, south, west
+    tenth = nx.path_graph([10, 9, 11])
+    assert Graph.from_networkx(tenth, names=["10", "9", "11"]).names == (10, 9, 11)
+
+
+@pytest.mark.parametrize("names", [["west", "north", "east"], ["west", "north"], ["west"] * 3])
+def test_names_of_no_nodes_are_refused(names):
+    line = nx.path_graph(["west", "north", "south"])
+    with pytest.raises(NetworkError, match="nodes of the graph are west, north, south"):
+        Graph.from_networkx(line, names=names)

@@ -109,3 +109,9 @@ def find_function(work: Any) -> object:
     import sys
 
     return getattr(sys.modules[work.__module__], work.__name__, None)
+
+
+@pytest.mark.parametrize("cores", [0, -1, "all"])
+def test_no_cores_take_no_time(tmp_path: Path, paper: Paper, cores: Any) -> None:
+    with pytest.raises(ConfigError, match="cores="):
+        seconds_left(paper.targets, tmp_path, cores=cores)

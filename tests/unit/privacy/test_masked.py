@@ -142,3 +142,9 @@ def test_what_a_sum_hides_grows_with_the_root_of_the_honest() -> None:
     assert mu(1) == pytest.approx(1.0 / 3.0)
     assert mu(9) == 1.0  # one honest agent has its own noise and no more
     assert mu(0) == pytest.approx(1.0 / math.sqrt(10))
+
+
+@pytest.mark.parametrize(("coalition", "cohort"), [(5, 2), (2, 2), (0, 0)])
+def test_a_sum_has_an_agent_outside_the_coalition(coalition: int, cohort: int) -> None:
+    with pytest.raises(PrivacyError, match=f"coalition={coalition} must be below cohort={cohort}"):
+        Masked(GaussianRelease(1.0), coalition, cohort)

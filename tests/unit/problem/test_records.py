@@ -1,6 +1,10 @@
 """From tables to a problem: filling up, weights, intercept, names, and every refused input."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from tacit.errors import ProblemError
@@ -211,3 +215,25 @@ def test_what_lies_under_a_mask_is_not_taken_for_a_value() -> None:
 def test_a_normaliser_beyond_all_numbers_of_records_is_refused() -> None:
     with pytest.raises(ProblemError, match=r"normaliser=1e\+20 must be positive and at most 9e"):
         empirical_risk([np.ones((3, 2))] * 2, [np.ones(3)] * 2, Squared(), normaliser=1e20)
+
+
+def test_columns_are_compared_by_their_names() -> None:
+    def posed(*columns: Any, **options: Any) -> Any:
+        tables = [
+            np.eye(2) if each is None else pd.DataFrame(np.eye(2), columns=each) for each in columns
+        ]
+        return empirical_risk(tables, [np.zeros(2)] * len(tables), Squared(), **options)
+
+    with pytest.raises(ProblemError, match=r"agent 1: .* b, a, and those of agent 0 .* order"):
+        posed(["a", "b"], ["b", "a"])
+    with pytest.raises(ProblemError, match=r"agent 2: .* b, a, and those of agent 1"):
+        posed(None, ["a", "b"], ["b", "a"])
+    with pytest.raises(ProblemError, match="c, d, and those of agent 0 are a, b; name the same"):
+        posed(["a", "b"], ["c", "d"])
+    with pytest.raises(ProblemError, match="a, b, and feature_names are b, a, in another order"):
+        posed(["a", "b"], ["a", "b"], feature_names=["b", "a"])
+    tables = [pa.table({"a": [1.0], "b": [2.0]}), pa.table({"b": [1.0], "a": [2.0]})]
+    with pytest.raises(ProblemError, match="in another order"):
+        empirical_risk(tables, [[0.0], [1.0]], Squared())
+    posed(["a", "b"], None, feature_names=["a", "b"])
+    posed([0, 1], [1, 0])

@@ -232,3 +232,21 @@ def rough(x, row, target):
 def test_what_no_solver_takes_is_refused(problem, word):
     with pytest.raises(ProblemError, match=word):
         solve(problem())
+
+
+def test_a_reference_knows_its_problem() -> None:
+    problem = empirical_risk(ROWS, SCORES, Squared())
+    found = solve(problem)
+    assert found.of(problem) and problem.reference().of(problem)
+    shuffled = empirical_risk(ROWS[::-1], SCORES[::-1], Squared())
+    assert found.of(shuffled)  # the same objective, in another order
+    assert not found.of(empirical_risk(ROWS, [3.0 * each for each in SCORES], Squared()))
+    assert not found.of(empirical_risk(ROWS, SCORES, Squared(), L2(0.1)))
+
+
+def test_a_reference_of_an_exact_fit_knows_its_problem() -> None:
+    exact = [rows @ TRUE for rows in ROWS]
+    found = solve(empirical_risk(ROWS, exact, Squared()))
+    assert found.value < 1e-20
+    assert found.of(empirical_risk(ROWS[::-1], exact[::-1], Squared()))
+    assert not found.of(empirical_risk(ROWS, [each + 1e-3 for each in exact], Squared()))

@@ -1,6 +1,7 @@
 import pytest
 
 from tacit.errors import ConfigError
+from tacit.network import ring
 from tacit.report import NetworkPicture, released_only
 from tests.unit.report.sample import sample
 
@@ -44,3 +45,22 @@ def test_a_public_report_keeps_releases_only():
 def test_a_column_nobody_thought_about_is_held_back():
     data = sample(history={"round": [0], "held_out_auc": [0.7]})
     assert list(released_only(data).history) == ["round"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seconds": -1.0}, "seconds=-1.0 must be at least 0"),
+        ({"summary": "a sentence"}, "summary='a sentence' must be a list"),
+        ({"guarantee_table": [1, 2]}, r"guarantee_table\[0\]=1 must be a dict"),
+        ({"network": ring(3)}, "network is a Graph; give NetworkPicture"),
+        ({"public": "no"}, "public='no' must be True or False"),
+    ],
+)
+def test_attributes_of_other_kinds_are_named(changes, message):
+    with pytest.raises(ConfigError, match=message):
+        sample(**changes)
+
+
+def test_a_duration_may_be_left_out():
+    assert sample(seconds=None).seconds is None

@@ -3,12 +3,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import networkx as nx
 import numpy as np
 import pytest
 
 from tacit.errors import ConfigError
 from tacit.method import DPSG, DZOASolver, GradientDescent
-from tacit.network import Coordinator, ExactSum
+from tacit.network import AbstractTopology, Coordinator, ExactSum
 from tacit.network.randomised import LinkFailure, RandomActivation
 from tacit.network.sequence import Periodic, Recorded
 from tacit.problem.constraint import Affine, Ball, Box, Polyhedron, Simplex
@@ -17,6 +18,7 @@ from tacit.problem.regularisers import ElasticNet, GroupL1
 from tacit.study import assemble, parse_study
 from tacit.study.build import build_method, build_privacy, check_privacy
 from tacit.study.networks import build_network
+from tacit.study.read import Source
 from tests.end_to_end.study import STUDY, changed, write
 
 NAMES = ("north", "south", "east", "west")
@@ -69,6 +71,22 @@ def test_weights_may_be_a_matrix() -> None:
     rows += [[0, third, third, third], [third, 0, third, third]]
     built = network(f'graph = "ring"\nweights = {rows}')
     np.testing.assert_allclose(built.self_weight, third)
+
+
+@pytest.mark.parametrize("last", ["west", "lyon"])
+def test_nodes_with_the_names_of_sites_are_these_sites(
+    monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    class Line(AbstractTopology):
+        def graph(self, agents: int) -> nx.Graph:
+            return nx.path_graph(["south", "north", "east", last])
+
+    monkeypatch.setattr(Source, "build", lambda *_: Line)
+    if last in NAMES:
+        assert links(network('graph = "ring"')) == {(0, 1), (1, 0), (0, 2), (2, 0), (2, 3), (3, 2)}
+    else:
+        with pytest.raises(ConfigError, match=r"lyon.*give both the same names"):
+            network('graph = "ring"')
 
 
 def test_networks_that_vary() -> None:

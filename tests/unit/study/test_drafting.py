@@ -122,3 +122,15 @@ def test_a_family_follows_from_the_kind_of_the_target(
 def test_a_formula_that_does_not_fit_is_told(tmp_path: Path, given: Any, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         draft(table(tmp_path, ILL), **given)
+
+
+def test_a_column_of_as_many_sites_as_records_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = [f"p{i},{i % 7},{'ab'[i % 2]}" for i in range(80)]
+    path.write_text("\n".join(["who,dose,ward", *rows]) + "\n")
+    with pytest.warns(
+        UserWarning, match="'who' has 80 sites for 80 records: it looks like"
+    ) as told:
+        draft(path, target="dose", site="who")
+    assert told[0].filename == __file__
+    draft(path, target="dose", site="ward")

@@ -1,5 +1,7 @@
 """Discrete Laplace draws: spread, tiny scales, refusals."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -32,3 +34,15 @@ def test_few_draws(count: int) -> None:
 def test_a_scale_out_of_range_is_refused(scale: float) -> None:
     with pytest.raises(PrivacyError, match="cannot be drawn"):
         discrete_laplace(SeededStream(0), scale, 1)
+
+
+@pytest.mark.parametrize("stream", [None, np.random.default_rng(0), 7])
+def test_noise_comes_from_a_stream(stream: Any) -> None:
+    with pytest.raises(PrivacyError, match=r"stream is .*; give a stream of random words"):
+        discrete_laplace(stream, 1.0, 3)
+
+
+@pytest.mark.parametrize("given", [{"scale": "x"}, {"count": -1}, {"count": 2.5}])
+def test_numbers_of_draws_are_checked(given: Any) -> None:
+    with pytest.raises(PrivacyError, match=next(iter(given))):
+        discrete_laplace(SeededStream(0), **({"scale": 1.0, "count": 3} | given))

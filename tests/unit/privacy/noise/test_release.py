@@ -231,9 +231,9 @@ def test_imperfect_sampling_costs_next_to_nothing() -> None:
 
 
 def test_l2_laplace_noise_has_no_secure_form() -> None:
-    with pytest.raises(PrivacyError, match=r"noise='l2_laplace' has no form on a grid"):
+    with pytest.raises(PrivacyError, match=r"noise of the law l2_laplace has no form on a grid"):
         grid_release(NoiseKind.L2_LAPLACE, 2.0, sensitivity=0.1, dimension=3, largest=5.0)
-    with pytest.raises(PrivacyError, match=r"noise='l2_laplace' has no form on a grid"):
+    with pytest.raises(PrivacyError, match=r"noise of the law l2_laplace has no form on a grid"):
         SecureNoise().added(np.zeros(3, np.int64), NoiseKind.L2_LAPLACE, 10.0)
 
 
@@ -246,3 +246,31 @@ def test_rounding_is_that_of_the_records_and_not_of_what_their_sum_is_divided_by
     assert moved == 0.02 + sum_error(10**6, 0.01, 3)
     assert moved - 0.02 > 1e-6
     assert largest == 2 * 10**6 * 0.01
+
+
+def test_a_law_may_be_named() -> None:
+    for name, kind in (("gaussian", DiscreteGaussianRelease), ("laplace", DiscreteLaplaceRelease)):
+        made = grid_release(name, 1.0, sensitivity=1.0, dimension=2, largest=1.0)
+        assert made.event == kind(1.0) and isinstance(made.law, NoiseKind)
+
+
+@pytest.mark.parametrize("law", ["nonsense", None, GAUSSIAN, 2])
+def test_what_is_no_law_is_refused(law: Any) -> None:
+    with pytest.raises(PrivacyError, match="has no form on a grid"):
+        grid_release(law, 1.0, sensitivity=1.0, dimension=2, largest=1.0)
+    with pytest.raises(PrivacyError, match="has no form on a grid"):
+        SeededNoise(0).added(np.zeros(2, np.int64), law, 1.0)
+
+
+@pytest.mark.parametrize(("epsilon", "draws"), [(-1.0, 5), (1.0, -5), (1e4, 5), ("x", 5)])
+def test_a_delta_of_sampling_has_a_range(epsilon: Any, draws: int) -> None:
+    with pytest.raises(PrivacyError, match=r"epsilon=|draws="):
+        sampling_delta(epsilon, draws)
+
+
+@pytest.mark.parametrize(
+    "given", [{"records": -5}, {"contribution": -1.0}, {"dimension": 0}, {"roundoff": 0.0}]
+)
+def test_a_sum_has_records(given: Any) -> None:
+    with pytest.raises(PrivacyError, match=f"{next(iter(given))}=.* must be"):
+        sum_error(**({"records": 10, "contribution": 1.0, "dimension": 2} | given))

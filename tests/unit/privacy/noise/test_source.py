@@ -107,3 +107,9 @@ def test_forked_children_draw_their_own_noise() -> None:
         [sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, "5"), done.stderr
+
+
+@pytest.mark.parametrize("seed", ["x", -1, None, 2.5])
+def test_a_seed_is_a_whole_number(seed: object) -> None:
+    with pytest.raises(PrivacyError, match="seed="):
+        SeededNoise(seed)  # type: ignore[arg-type]
