@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tacit.checks import shown
 from tacit.errors import ProblemError
+from tacit.problem.takes import check_takes
 
 Builder = Callable[..., Sequence[Any]]
 """Takes a cvxpy variable of shape `(p,)`, returns the list of its cvxpy constraints."""
@@ -96,8 +98,23 @@ class _Program:
         self.lock = threading.Lock()
         self.variable = cp.Variable(dimension)
         self.point = cp.Parameter(dimension)
+        check_takes(self.name, builder, x="a cvxpy variable, shape (p,)")
         try:
-            self.constraints = list(builder(self.variable))
+            found: Any = builder(self.variable)
+        except Exception as error:
+            raise ProblemError(
+                f"{self.name}: could not build the set for {dimension} parameters: {error}"
+            ) from error
+        if not isinstance(found, list | tuple) or not all(
+            isinstance(each, cp.Constraint) for each in found
+        ):
+            inside = "" if not isinstance(found, list | tuple) else " that holds something else"
+            raise ProblemError(
+                f"{self.name}: the function of the set returned {shown(found)}{inside}; it must "
+                "return a list of cvxpy constraints, such as [x >= 0.0, cvxpy.sum(x) <= 1.0]"
+            )
+        self.constraints = list(found)
+        try:
             objective = cp.Minimize(cp.sum_squares(self.variable - self.point))
             self.problem = cp.Problem(objective, self.constraints)
         except Exception as error:
