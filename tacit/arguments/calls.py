@@ -164,8 +164,8 @@ def _check_complete(
     if bare:
         written = [f"{name}: ClassVar[{_inside(left[name])}] = ..." for name in bare]
         raise error(
-            f"{target.__name__} defines {', '.join(bare)} without an annotation, which makes it "
-            f"another attribute; write {', '.join(written)}"
+            f"{target.__name__} defines {', '.join(bare)} without an annotation; write "
+            f"{', '.join(written)}"
         )
     attributes = [f"{name} ({_inside(hint)})" for name, hint in left.items()]
     told = [

@@ -21,7 +21,9 @@ from tacit.problem.boxes import computed
 from tacit.problem.callback import host_errors
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.foreign import foreign, try_constraint, try_regulariser, try_scores
+from tacit.problem.foreign import foreign
+from tacit.problem.foreign_loss import try_scores
+from tacit.problem.foreign_maps import try_constraint, try_regulariser
 from tacit.problem.normaliser import check_normaliser
 from tacit.problem.public import Public
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser

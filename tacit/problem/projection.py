@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,26 +101,21 @@ class _Program:
         check_takes(self.name, builder, x="a cvxpy variable, shape (p,)")
         try:
             found: Any = builder(self.variable)
+            self.constraints = list(found) if isinstance(found, Iterable) else [found]
         except Exception as error:
             raise ProblemError(
                 f"{self.name}: could not build the set for {dimension} parameters: {error}"
             ) from error
-        if not isinstance(found, list | tuple) or not all(
-            isinstance(each, cp.Constraint) for each in found
+        if not (
+            isinstance(found, Iterable)
+            and all(isinstance(each, cp.Constraint) for each in self.constraints)
         ):
-            inside = "" if not isinstance(found, list | tuple) else " that holds something else"
             raise ProblemError(
-                f"{self.name}: the function of the set returned {shown(found)}{inside}; it must "
-                "return a list of cvxpy constraints, such as [x >= 0.0, cvxpy.sum(x) <= 1.0]"
+                f"{self.name}: the function of the set returned {shown(found)}; it must return a "
+                "list of cvxpy constraints and of nothing else, such as [x >= 0.0, x[0] <= 1.0]"
             )
-        self.constraints = list(found)
-        try:
-            objective = cp.Minimize(cp.sum_squares(self.variable - self.point))
-            self.problem = cp.Problem(objective, self.constraints)
-        except Exception as error:
-            raise ProblemError(
-                f"{self.name}: could not build the set for {dimension} parameters: {error}"
-            ) from error
+        objective = cp.Minimize(cp.sum_squares(self.variable - self.point))
+        self.problem = cp.Problem(objective, self.constraints)
         for index, constraint in enumerate(self.constraints):
             if not constraint.is_dcp():
                 raise ProblemError(

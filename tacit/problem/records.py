@@ -18,7 +18,8 @@ from tacit.errors import ProblemError
 from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.foreign import check_encoded, spared, try_loss
+from tacit.problem.foreign_loss import check_encoded, try_loss
+from tacit.problem.foreign_maps import spared
 from tacit.problem.jax_function import check_one_number
 from tacit.problem.losses import LOSSES, AbstractLoss, JaxLoss, Softmax
 from tacit.problem.problem import Problem, check_public, declared_normaliser, starting_point

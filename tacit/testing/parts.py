@@ -17,13 +17,8 @@ from tacit.errors import ConfigError
 from tacit.network.graph import Graph
 from tacit.network.topologies import AbstractTopology
 from tacit.problem.constraint import AbstractConstraint
-from tacit.problem.foreign import (
-    check_apart,
-    check_kind,
-    try_constraint,
-    try_loss,
-    try_regulariser,
-)
+from tacit.problem.foreign_loss import check_apart, check_kind, try_loss
+from tacit.problem.foreign_maps import try_constraint, try_regulariser
 from tacit.problem.losses import AbstractLinearLoss, AbstractLoss, JaxLoss
 from tacit.problem.regularisers import AbstractRegulariser
 from tacit.problem.simulator import AbstractBlackBox
