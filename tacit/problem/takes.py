@@ -21,10 +21,10 @@ def check_takes(name: str, function: Callable[..., Any], **given: str) -> None:
         ProblemError: more or fewer arguments, or some that are taken by name only.
 
     Example:
-        >>> check_takes("the cost", lambda x: 0.0, x="a point", agent="a number")
+        >>> check_takes("f", lambda: 0.0, x="a point")
         Traceback (most recent call last):
             ...
-        tacit.errors.ProblemError: the cost takes (x), and is called with (x, agent): x is a ...
+        tacit.errors.ProblemError: f takes (), and is called with (x): x is a point
     """
     try:
         signature = inspect.signature(function)
