@@ -155,10 +155,18 @@ def _check_complete(
     target: Callable[..., Any], missing: Mapping[str, Any], error: type[TacitError]
 ) -> None:
     """Refuse an object of a class that does not define all that its base class asks for."""
+    made: Any = target
     left = {name: hint for name, hint in missing.items() if "AbstractVar[" in str(hint)}
     methods = sorted(getattr(target, "__abstractmethods__", ()))  # none of a function
     if not left and not methods:
         return
+    bare = [name for name in left if any(name in vars(each) for each in inspect.getmro(made))]
+    if bare:
+        written = [f"{name}: ClassVar[{_inside(left[name])}] = ..." for name in bare]
+        raise error(
+            f"{target.__name__} defines {', '.join(bare)} without an annotation; write "
+            f"{', '.join(written)}"
+        )
     attributes = [f"{name} ({_inside(hint)})" for name, hint in left.items()]
     told = [
         *([f"the attributes {', '.join(attributes)}"] if attributes else []),

@@ -56,11 +56,12 @@ def complaint(
         names: names of the parameters; x0, x1, ... by default.
     """
     expected = f"an array of shape {shape}" if shape else "one number"
-    if answer.dtype.kind not in "biuf":
+    if answer.dtype.kind not in "iuf":
         got = f"{answer.item()!r:.40}" if answer.ndim == 0 else f"an array of {answer.dtype}"
+        truth = ", such as 1.0 for True and 0.0 for False" if answer.dtype.kind == "b" else ""
         return OracleError(
             f"the black box of agent {agent} returned {got} instead of {expected} at "
-            f"{place(points[0], names)}: return real numbers"
+            f"{place(points[0], names)}: return real numbers{truth}"
         )
     if answer.shape != shape and not (shape == () and answer.shape == (1,)):
         wanted = "one number for each of them" if shape else "the cost as one number"

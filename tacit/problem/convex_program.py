@@ -11,6 +11,7 @@ import numpy as np
 from tacit import checks
 from tacit.errors import ProblemError
 from tacit.problem.projection import Answer, clarabel, cvxpy
+from tacit.problem.takes import check_takes
 
 
 class Program:
@@ -126,9 +127,15 @@ def described(build: Callable[..., Any], x: Any, agent: int) -> tuple[Any, list[
         agent: number of the agent.
 
     Raises:
-        ProblemError: a function that raises, or returns something else.
+        ProblemError: a function that takes other arguments, raises, or returns something else.
     """
     cp = cvxpy()
+    check_takes(
+        "the function of the costs",
+        build,
+        x="a cvxpy variable, shape (p,)",
+        agent="the number of the agent, from 0",
+    )
     try:
         found = build(x, agent)
     except Exception as error:

@@ -16,6 +16,7 @@ from tacit.problem.answers import check_function, complaint, not_finite, place, 
 from tacit.problem.evaluation import PLAIN, Evaluation
 from tacit.problem.processes import Unanswered, correction
 from tacit.problem.stored import Evaluations
+from tacit.problem.takes import check_takes
 from tacit.problem.tally import Tally
 
 NOBODY = -1
@@ -74,6 +75,20 @@ class Host:
     ) -> None:
         if evaluation.command is None:
             check_function(function, counts is None)
+            check_takes(
+                "the black box",
+                function,
+                **(
+                    {"points": "an array, shape (m, p)"}
+                    if batched
+                    else {"x": "a point, shape (p,)"}
+                ),
+                **(
+                    {"agent": "the number of the agent, from 0"}
+                    if counts is None
+                    else {"records": "the records of the agent"}
+                ),
+            )
         self.evaluation = evaluation
         self._function = function
         self._own = own

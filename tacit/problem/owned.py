@@ -15,6 +15,7 @@ from tacit.problem.evaluation import Asked, Crew, Evaluation
 from tacit.problem.processes import Function
 from tacit.problem.program import Program
 from tacit.problem.stored import Evaluations
+from tacit.problem.takes import check_takes
 
 _OWN = "costs of which each owner has code of its own"
 
@@ -45,6 +46,12 @@ class Dispatch:
     """
 
     functions: tuple[Callable[..., Any] | None, ...]
+
+    def __post_init__(self) -> None:
+        for agent, function in enumerate(self.functions):
+            if function is not None:
+                what = f"the black box of agent {agent}"
+                check_takes(what, function, x="a point, shape (p,)", agent="the agent's number")
 
     def __call__(self, x: np.ndarray, agent: int) -> Any:
         """The agent's cost."""

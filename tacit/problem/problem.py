@@ -20,6 +20,10 @@ from tacit.escape import html_table, named
 from tacit.problem.boxes import computed
 from tacit.problem.callback import host_errors
 from tacit.problem.constraint import FREE, AbstractConstraint
+from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.foreign import foreign
+from tacit.problem.foreign_loss import try_scores
+from tacit.problem.foreign_maps import try_constraint, try_regulariser
 from tacit.problem.normaliser import check_normaliser
 from tacit.problem.public import Public
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
@@ -104,8 +108,12 @@ class Problem(eqx.Module):
                 "names; there must be at least one parameter and one name for each"
             )
         _distinct("parameter", self.parameter_names)
-        self.regulariser.check(dimension)
-        self.constraint.check(dimension)
+        try_regulariser(self.regulariser, self.x0)
+        try_constraint(self.constraint, self.x0)
+        risk = self.objectives
+        if isinstance(risk, EmpiricalRisk) and foreign(risk.loss):
+            loss = agent_of(risk.loss, 0, agents)
+            try_scores(loss, risk.units, np.shape(risk.features)[-1])
 
     @property
     def agents(self) -> int:
@@ -300,7 +308,7 @@ def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> n
     if x0 is not None:
         checks.real("x0", x0, ProblemError)
     if x0 is None:
-        constraint.check(dimension)
+        try_constraint(constraint, np.zeros(dimension))
         with jax.enable_x64(True):
             return np.asarray(constraint.project(np.zeros(dimension)))
     try:
@@ -318,7 +326,7 @@ def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> n
     if not np.isfinite(start).all():
         at = int(np.flatnonzero(~np.isfinite(start))[0])
         raise ProblemError(f"x0[{at}]={start[at]} must be a finite number")
-    constraint.check(dimension)
+    try_constraint(constraint, start)
     if not constraint.contains(start, tolerance=1e-6):
         with jax.enable_x64(True):
             nearest = np.asarray(constraint.project(start))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from tacit.checks import shown
 from tacit.errors import ProblemError
+from tacit.problem.takes import check_takes
 
 Builder = Callable[..., Sequence[Any]]
 """Takes a cvxpy variable of shape `(p,)`, returns the list of its cvxpy constraints."""
@@ -96,14 +98,24 @@ class _Program:
         self.lock = threading.Lock()
         self.variable = cp.Variable(dimension)
         self.point = cp.Parameter(dimension)
+        check_takes(self.name, builder, x="a cvxpy variable, shape (p,)")
         try:
-            self.constraints = list(builder(self.variable))
-            objective = cp.Minimize(cp.sum_squares(self.variable - self.point))
-            self.problem = cp.Problem(objective, self.constraints)
+            found: Any = builder(self.variable)
+            self.constraints = list(found) if isinstance(found, Iterable) else [found]
         except Exception as error:
             raise ProblemError(
                 f"{self.name}: could not build the set for {dimension} parameters: {error}"
             ) from error
+        if not (
+            isinstance(found, Iterable)
+            and all(isinstance(each, cp.Constraint) for each in self.constraints)
+        ):
+            raise ProblemError(
+                f"{self.name}: the function of the set returned {shown(found)}; it must return a "
+                "list of cvxpy constraints and of nothing else, such as [x >= 0.0, x[0] <= 1.0]"
+            )
+        objective = cp.Minimize(cp.sum_squares(self.variable - self.point))
+        self.problem = cp.Problem(objective, self.constraints)
         for index, constraint in enumerate(self.constraints):
             if not constraint.is_dcp():
                 raise ProblemError(

@@ -19,6 +19,8 @@ from tacit.problem.bounds import RecordBounds
 from tacit.problem.column_names import check_columns
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.foreign_loss import check_encoded, try_loss
+from tacit.problem.foreign_maps import spared
 from tacit.problem.jax_function import check_one_number
 from tacit.problem.losses import LOSSES, AbstractLoss, JaxLoss, Softmax
 from tacit.problem.problem import Problem, check_public, declared_normaliser, starting_point
@@ -134,11 +136,12 @@ def empirical_risk(
         tables = [bounds.on_rows(table, name) for table, name in zip(tables, names, strict=True)]
         answers = [bounds.on_targets(own, name) for own, name in zip(answers, names, strict=True)]
     counts = np.array([len(table) for table in tables])
+    try_loss(loss, len(columns))
     encoded = _encode(loss, answers, counts, names)
     dimension = loss.dimension(len(columns))
     if intercept and not isinstance(loss, AbstractBlackBox):  # whose parameters are its own
         classes = dimension // len(columns)
-        regulariser = regulariser.sparing(range(dimension - classes, dimension))
+        regulariser = spared(regulariser, range(dimension - classes, dimension))
     if isinstance(loss, JaxLoss):
         shapes = ((dimension,), (len(columns),), ())
         given = [jax.ShapeDtypeStruct(shape, np.float64) for shape in shapes]
@@ -390,7 +393,8 @@ def _encode(
         agent = int(np.searchsorted(ends, row, side="right"))
         return f"row {row - int(ends[agent] - counts[agent])} of {names[agent]!r}"
 
-    return np.split(loss.encode(np.concatenate(answers), where), ends[:-1])
+    given = np.concatenate(answers)
+    return np.split(check_encoded(loss, loss.encode(given, where), len(given)), ends[:-1])
 
 
 def _parameter_names(

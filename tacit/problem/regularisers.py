@@ -135,6 +135,11 @@ class L1(AbstractRegulariser):
     def __check_init__(self) -> None:
         _not_negative("l1", "strength", self.strength)
 
+    def check(self, dimension: int) -> None:
+        """Refuse several strengths, and coordinates that there are not."""
+        _single("l1", "strength", self.strength)
+        super().check(dimension)
+
     def value(self, x: Params) -> Float[Array, ""]:
         """`strength * sum |x_i|`."""
         return jnp.sum(_where(x, self.unpenalised) * jnp.abs(x)) * self.strength
@@ -177,6 +182,11 @@ class L2(AbstractRegulariser):
 
     def __check_init__(self) -> None:
         _not_negative("l2", "strength", self.strength)
+
+    def check(self, dimension: int) -> None:
+        """Refuse several strengths, and coordinates that there are not."""
+        _single("l2", "strength", self.strength)
+        super().check(dimension)
 
     def value(self, x: Params) -> Float[Array, ""]:
         """`strength * sum x_i^2`."""
@@ -221,6 +231,12 @@ class ElasticNet(AbstractRegulariser):
     def __check_init__(self) -> None:
         _not_negative("elastic_net", "l1", self.l1)
         _not_negative("elastic_net", "l2", self.l2)
+
+    def check(self, dimension: int) -> None:
+        """Refuse several strengths, and coordinates that there are not."""
+        _single("elastic_net", "l1", self.l1)
+        _single("elastic_net", "l2", self.l2)
+        super().check(dimension)
 
     def value(self, x: Params) -> Float[Array, ""]:
         """`sum l1 |x_i| + l2 x_i^2`."""
@@ -282,7 +298,8 @@ class GroupL1(AbstractRegulariser):
             )
 
     def check(self, dimension: int) -> None:
-        """Refuse a list of groups whose length differs from the number of parameters."""
+        """Refuse several strengths, or groups other than one for each parameter."""
+        _single("group_l1", "strength", self.strength)
         if len(self.groups) != dimension:
             raise ProblemError(
                 f"group_l1: groups has {len(self.groups)} entries, "
@@ -366,3 +383,11 @@ def _not_negative(regulariser: str, name: str, value: Any) -> None:
     array = np.asarray(value)
     if np.isnan(array).any() or not np.all((array >= 0) & np.isfinite(array)):
         raise ProblemError(f"{regulariser}: {name}={value} must be finite and at least 0")
+
+
+def _single(regulariser: str, name: str, value: Any) -> None:
+    if np.ndim(value):
+        raise ProblemError(
+            f"{regulariser}: {name} has shape {np.shape(value)}; it must be one number, for all "
+            "parameters alike"
+        )

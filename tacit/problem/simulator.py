@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 import equinox as eqx
 import numpy as np
 
+from tacit import checks
 from tacit.errors import OracleError
 from tacit.problem.boxes import CostBox, RecordBox
 from tacit.problem.host import Host
 from tacit.problem.losses import AbstractLoss, Where
+from tacit.problem.processes import Unanswered
 from tacit.problem.repeated import difference
 
 
@@ -92,7 +94,7 @@ def tried(box: LossBox, x: np.ndarray) -> str:
     errors = list[Exception]()
     for row, target in zip(rows, targets, strict=True):
         try:
-            float(box.loss.value(x.copy(), row, float(target)))
+            _number(box.loss, box.loss.value(x.copy(), row, float(target)))
         except Exception as error:
             errors.append(error)
     if not errors:
@@ -170,8 +172,23 @@ def _each(loss: AbstractBlackBox, quiet: bool, x: np.ndarray, records: Any) -> n
 
 def _one(loss: AbstractBlackBox, quiet: bool, x: np.ndarray, row: np.ndarray, y: float) -> float:
     try:
-        return float(loss.value(x.copy(), row, y))
+        return _number(loss, loss.value(x.copy(), row, y))
     except Exception:
         if quiet:
             return np.nan
         raise
+
+
+def _number(loss: AbstractBlackBox, answer: Any) -> float:
+    """The loss of a record, as it was given.
+
+    Raises:
+        Unanswered: something other than one number.
+    """
+    if np.size(answer) != 1 or not checks.numeric(answer):
+        raise Unanswered(
+            f"returned {checks.shown(answer)} from {type(loss).__name__}.value",
+            "Return the loss of the record, one number, such as float(loss)",
+            chance=False,
+        )
+    return float(np.asarray(answer, dtype=np.float64).reshape(()))

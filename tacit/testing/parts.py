@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import jax
@@ -17,11 +17,13 @@ from tacit.errors import ConfigError
 from tacit.network.graph import Graph
 from tacit.network.topologies import AbstractTopology
 from tacit.problem.constraint import AbstractConstraint
+from tacit.problem.foreign_loss import check_apart, check_kind, try_loss
+from tacit.problem.foreign_maps import try_constraint, try_regulariser
 from tacit.problem.losses import AbstractLinearLoss, AbstractLoss, JaxLoss
 from tacit.problem.regularisers import AbstractRegulariser
 from tacit.problem.simulator import AbstractBlackBox
 from tacit.ranges import Count, Point
-from tacit.testing.hold import hold
+from tacit.testing.hold import held, hold
 
 _RECORDS = 40
 _SEED = 0
@@ -53,11 +55,9 @@ def check_loss(loss: AbstractLoss, targets: Point = (0.0, 1.0), *, features: Cou
         ProblemError: a target that the loss refuses.
     """
     name = type(loss).__name__
-    hold(
-        isinstance(loss, AbstractLinearLoss | JaxLoss | AbstractBlackBox),
-        f"{name} is none of AbstractLinearLoss (such as AbstractScalarLoss), JaxLoss and "
-        "AbstractBlackBox, and no problem can be made of another",
-    )
+    with held():
+        check_kind(loss)
+        try_loss(loss, features)
     if not np.size(targets):
         raise ConfigError("targets is empty: give numbers that the loss has a meaning for")
     rng = np.random.default_rng(_SEED)
@@ -100,15 +100,16 @@ def _linear(
     def derivative(at: Any, of: Any = targets) -> np.ndarray:
         return np.asarray(loss.derivative(at, of))
 
-    count = len(targets)
-    for what, function, shape in (
-        ("value", value, (count,)),
-        ("derivative", derivative, scores.shape),
-    ):
+    with held():
+        check_apart(loss, scores, targets)
+    places = rng.permutation(len(targets))
+    for what, function in (("value", value), ("derivative", derivative)):
         found = function(scores)
-        hold(found.shape == shape, f"{name}.{what} has shape {found.shape}, and must have {shape}")
         hold(np.isfinite(found).all(), f"{name}.{what} is not finite at scores of size 1")
-        _apart(function, f"{name}.{what}", scores, targets, rng)
+        hold(
+            np.allclose(function(scores[places], targets[places]), found[places], rtol=1e-12),
+            f"{name}.{what} of a record depends on its place among the others",
+        )
     slopes = jax.grad(lambda at: jnp.sum(loss.value(at, targets)))(jnp.asarray(scores))
     apart = np.max(np.abs(derivative(scores) - slopes))
     hold(
@@ -147,28 +148,6 @@ def _linear(
         )
 
 
-def _apart(
-    function: Callable[..., np.ndarray],
-    what: str,
-    scores: Any,
-    targets: Any,
-    rng: np.random.Generator,
-) -> None:
-    """Each record by itself."""
-    found = function(scores)
-    changed, others = scores.copy(), targets.copy()
-    changed[1:], others[1:] = -1e3 * scores[1:], targets[:-1]
-    hold(
-        np.array_equal(function(changed, others)[0], found[0]),
-        f"{what} of a record changes with the other records; it may depend on its own only",
-    )
-    places = rng.permutation(len(targets))
-    hold(
-        np.allclose(function(scores[places], targets[places]), found[places], rtol=1e-12),
-        f"{what} of a record depends on its place among the others",
-    )
-
-
 def _in_jax(loss: JaxLoss, name: str, points: Any, rows: Any, targets: Any) -> None:
     each = jax.vmap(loss.function, in_axes=(None, 0, 0))
     values = [np.asarray(each(point, rows, targets)) for point in points]
@@ -205,8 +184,10 @@ def check_regulariser(regulariser: AbstractRegulariser, dimension: Count = 4) ->
         ProblemError: a regulariser for another number of parameters.
     """
     name = type(regulariser).__name__
-    regulariser.check(dimension)
     points = _points(dimension)
+    regulariser.check(dimension)
+    with held():
+        try_regulariser(regulariser, points[0])
     with jax.enable_x64(True):
         _convex(regulariser, name, points)
         for step in (0.0, 0.1, 1.0, 10.0):
@@ -302,8 +283,10 @@ def check_constraint(constraint: AbstractConstraint, dimension: Count = 4) -> No
         ProblemError: an empty set, or one of another dimension.
     """
     name = type(constraint).__name__
-    constraint.check(dimension)
     points = _points(dimension)
+    constraint.check(dimension)
+    with held():
+        try_constraint(constraint, points[0])
     tolerance = 1e-9 if constraint.exact else 1e-4
     with jax.enable_x64(True):
         ends = np.array([constraint.project(point) for point in points])

@@ -166,6 +166,23 @@ def test_what_a_class_does_not_define_is_told() -> None:
     )
 
 
+def test_an_attribute_without_its_annotation_is_told() -> None:
+    own = problem.Squared
+
+    class Cauchy(problem.AbstractScalarLoss):
+        smooth = True
+        curvature = 2.0
+        convex: ClassVar[bool] = False
+        encode, value, derivative = own.encode, own.value, own.derivative
+
+    with pytest.raises(ProblemError) as error:
+        Cauchy()
+    assert str(error.value) == (
+        "Cauchy defines smooth, curvature without an annotation; write "
+        "smooth: ClassVar[bool] = ..., curvature: ClassVar[float] = ..."
+    )
+
+
 def test_a_missing_argument_of_anything_public_is_told() -> None:
     told, raw = 0, set[type]()
     for target in {call.target for call in every_call() if is_checked(call.target)}:

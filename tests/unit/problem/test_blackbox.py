@@ -18,6 +18,7 @@ from tacit.errors import OracleError, ProblemError
 from tacit.problem.blackbox import black_box, black_box_problem, record_box
 from tacit.problem.boxes import CostBox, RecordBox, computed
 from tacit.problem.host import Host
+from tacit.problem.owned import Dispatch
 from tacit.types import Unit
 
 THIRD = 1.0 / 3.0
@@ -260,6 +261,7 @@ def test_an_interrupt_stays_an_interrupt() -> None:
         ([1.0, 2.0], r"an array of shape \(2,\) instead of one number"),
         (np.ones((1, 1)), r"an array of shape \(1, 1\) instead of one number"),
         ([None, None], "an array of object instead of one number"),
+        (True, "returned True instead of one number at x0 = 1: return real numbers, such as 1.0"),
     ],
 )
 def test_answers_that_are_no_number(answer: Any, message: str) -> None:
@@ -275,6 +277,44 @@ def test_answers_that_are_a_number(answer: Any) -> None:
     objectives = black_box(lambda x, agent: answer, 2)
     assert np.all(np.asarray(values(objectives, np.ones((2, 1, 1)))) == 2.0)
     objectives.raise_pending()
+
+
+@pytest.mark.parametrize(
+    ("make", "called"),
+    [
+        (lambda: black_box(lambda x: 0.0, 2), r"takes \(x\), .* with \(x, agent\): x is a point"),
+        (
+            lambda: black_box(lambda x: x, 2, batched=True),
+            r"with \(points, agent\): points is",
+        ),
+        (lambda: record_box(lambda x: x, RECORDS), r"with \(x, records\): .* records of the agent"),
+        (
+            lambda: record_box(lambda x, a, b: x, RECORDS, batched=True),
+            r"the black box takes \(x, a, b\), and is called with \(points, records\)",
+        ),
+        (lambda: black_box_problem(lambda x: 0.0, 2, [0.0]), r"with \(x, agent\): .*, from 0$"),
+        (
+            lambda: Dispatch((cost, lambda x: 0.0)),
+            r"the black box of agent 1 takes \(x\), and is called with \(x, agent\)",
+        ),
+    ],
+)
+def test_a_function_of_other_arguments_is_refused_and_not_called(make: Any, called: str) -> None:
+    with pytest.raises(ProblemError, match=called):
+        make()
+
+
+@pytest.mark.parametrize("function", [cost, print, lambda *given: 0.0, lambda x, agent, f=1: 0.0])
+def test_a_function_that_takes_the_arguments_is_taken(function: Any) -> None:
+    assert black_box(function, 2).calls == 0
+
+
+@pytest.mark.usefixtures("float64")
+def test_truth_values_of_records_are_no_losses() -> None:
+    box = record_box(lambda x, records: squared(x, records) > 1.0, RECORDS)
+    values(box, np.ones((2, 1, 2))).block_until_ready()
+    with pytest.raises(OracleError, match=r"an array of bool instead of .* 1\.0 for True and 0"):
+        box.raise_pending()
 
 
 @pytest.mark.usefixtures("float64")

@@ -139,6 +139,13 @@ def test_convex_set_compiles_once(float64):
             "constraint 0 is convex: .*; write it by the rules",
         ),
         (lambda: ConvexSet(for_three).check(2), "for_three: could not build"),
+        (lambda: ConvexSet(lambda x: None).check(2), "returned None; it must return a list of cv"),
+        (lambda: ConvexSet(lambda x: x[0] >= 0.0).check(2), "must return a list of cvxpy constr"),
+        (lambda: ConvexSet(lambda x: [True]).check(2), "returned a list; it must .* of nothing el"),
+        (
+            lambda: ConvexSet(lambda x, agent: []).check(2),
+            r"takes \(x, agent\), and is called with \(x\): x is a cvxpy variable",
+        ),
     ],
 )
 def test_empty_sets_and_wrong_shapes_are_refused(build, word):

@@ -160,6 +160,10 @@ def test_a_polyhedron_just_works_in_a_run() -> None:
         (lambda x, agent: cp.sum_squares(cp.Variable(2)), "agent 0 does not depend on x"),
         (lambda x, agent: x[5], "could not be built for 2 parameters: IndexError"),
         (3.0, "build is 3.0; give a function"),
+        (
+            lambda x: cp.sum_squares(x),
+            r"takes \(x\), and is called with \(x, agent\): x is a cvxpy variable, shape \(p,\), a",
+        ),
     ],
 )
 def test_costs_that_are_refused(build: Any, message: str) -> None:

@@ -1,5 +1,6 @@
 """Whole costs: gradients, clipping of the whole, refused parameters."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -70,3 +71,36 @@ def test_problem_of_costs():
 def test_wrong_parameters_are_refused(parameters, word):
     with pytest.raises(ProblemError, match=word):
         costs(distance, parameters, np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    "flat",
+    [
+        lambda x, own: jnp.sum(jnp.round(x)) + 0.0 * jnp.sum(own),
+        lambda x, own: jnp.sum((x > own) * 1.0),
+        lambda x, own: jnp.sum(jnp.floor(x / 3.0)),
+        lambda x, own: jnp.sum(jnp.sign(x - own)),
+    ],
+)
+def test_a_cost_without_a_slope_anywhere_is_refused(flat):
+    with pytest.raises(ProblemError, match="the function of the costs has slope 0 everywhere"):
+        costs(flat, CENTRES, np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    "sloped",
+    [
+        lambda x, own: 3.0 * x[0],
+        lambda x, own: 0.0 * jnp.sum(x),
+        lambda x, own: jnp.sum(jnp.maximum(0.0, jnp.abs(x - own) - 1e6)),
+        lambda x, own: jnp.sum(jnp.round(x)) + jnp.sum(x**2),
+        lambda x, own: jax.lax.while_loop(lambda s: s < 9.0, lambda s: 2.0 * s, 1.0 + x[0] ** 2),
+    ],
+)
+def test_a_cost_that_may_have_one_is_taken(sloped):
+    assert costs(sloped, CENTRES, np.zeros(2)).agents == 3
+
+
+def test_a_function_that_fails_is_told_what_it_takes():
+    with pytest.raises(ProblemError, match=r"\(x, parameters\) .*; here x has shape \(2,\), param"):
+        costs(lambda x, own: x @ own[:1], CENTRES, np.zeros(2))
