@@ -51,7 +51,7 @@ def answer(
     try:
         found = function(*given)
     except TypeError as fault:
-        own = _parameters(function, given)
+        own = misfit(function, given)
         if own is None:
             raise
         raise error(
@@ -160,7 +160,7 @@ def naming_progress(
     return told
 
 
-def _parameters(function: Callable[..., Any], given: Sequence[Any]) -> str | None:
+def misfit(function: Callable[..., Any], given: Sequence[Any]) -> str | None:
     """Names of what a function takes, if it cannot be called so; `None` if it can."""
     try:
         signature = inspect.signature(function)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tacit.arguments.answers import misfit
 from tacit.errors import ProblemError
 
 
@@ -26,15 +26,7 @@ def check_takes(name: str, function: Callable[..., Any], **given: str) -> None:
             ...
         tacit.errors.ProblemError: f takes (), and is called with (x): x is a point
     """
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # not written in Python
-        return
-    try:
-        signature.bind(*given)
-    except TypeError:
+    own = misfit(function, list(given))
+    if own is not None:
         what = ", ".join(f"{argument} is {words}" for argument, words in given.items())
-        raise ProblemError(
-            f"{name} takes ({', '.join(signature.parameters)}), and is called with "
-            f"({', '.join(given)}): {what}"
-        ) from None
+        raise ProblemError(f"{name} takes ({own}), and is called with ({', '.join(given)}): {what}")

@@ -101,7 +101,7 @@ class SeededNoise(AbstractNoise):
         return _added(self._stream, steps, law, scale)
 
 
-def law_on_grid(law: NoiseKind | str) -> NoiseKind:
+def law_on_grid(law: object) -> NoiseKind:
     """A law that has a form on a grid, by itself or by its name.
 
     Raises:
