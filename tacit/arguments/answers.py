@@ -9,25 +9,24 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-import jax
 import numpy as np
 
 from tacit.checks import numeric, shown
 from tacit.errors import ConfigError, TacitError
 from tacit.ranges import traced
 
-Fits: TypeAlias = Callable[[Any], str]
+Fits: TypeAlias = Callable[[object], str]
 """What to give in place of an answer, in words; empty if it fits."""
 
 
-def anything(value: Any) -> str:
+def anything(value: object) -> str:
     """Any answer fits."""
     return ""
 
 
 def answer(
     function: Callable[..., Any],
-    *given: Any,
+    *given: object,
     named: str,
     takes: str,
     fits: Fits = anything,
@@ -63,7 +62,7 @@ def answer(
 
 def hold(
     named: str,
-    found: Any,
+    found: object,
     fits: Fits,
     error: type[TacitError] = ConfigError,
     *,
@@ -109,7 +108,9 @@ def numbers_only(what: str, remedy: str = "") -> Fits:
         remedy: what to give in place of `None`; empty if `None` fits.
     """
 
-    def fits(value: Any) -> str:
+    def fits(value: object) -> str:
+        import jax  # here, so that the accountant needs none
+
         if value is None and remedy:
             return remedy
         bad = [leaf for leaf in jax.tree.leaves(value) if not _number(leaf)]
@@ -190,6 +191,8 @@ def _shape(value: Any) -> tuple[int, ...] | None:
 
 def _number(value: Any) -> bool:
     """Whether it is a number or an array that JAX computes with."""
+    import jax
+
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype.kind in "biufcV"
     return isinstance(value, jax.Array | bool | int | float | complex)

@@ -22,7 +22,7 @@ def foreign(part: object) -> bool:
     return type(part).__module__.partition(".")[0] != "tacit"
 
 
-def check_flag(part: Any, flag: str) -> None:
+def check_flag(part: object, flag: str) -> None:
     """Refuse an attribute that is neither True nor False.
 
     Args:
@@ -56,6 +56,6 @@ def check_bound(called: str, value: Any) -> None:
         )
 
 
-def is_traced(*parts: Any) -> bool:
+def is_traced(*parts: object) -> bool:
     """Whether JAX knows a number in the parts only while it traces."""
     return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(parts))

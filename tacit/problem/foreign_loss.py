@@ -138,7 +138,7 @@ def check_apart(loss: AbstractLinearLoss, scores: np.ndarray, targets: np.ndarra
             _check_alone(called, function, scores, targets)
 
 
-def check_encoded(loss: AbstractLoss, found: Any, count: int) -> np.ndarray:
+def check_encoded(loss: AbstractLoss, found: object, count: int) -> np.ndarray:
     """Targets as a loss encodes them.
 
     Args:

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from tacit import checks
 from tacit.errors import ProblemError
@@ -19,7 +20,7 @@ from tacit.problem.regularisers import AbstractRegulariser
 from tacit.problem.takes import check_takes
 
 
-def try_regulariser(regulariser: AbstractRegulariser, start: Any) -> None:
+def try_regulariser(regulariser: AbstractRegulariser, start: ArrayLike) -> None:
     """Refuse a regulariser for another number of parameters, or a third-party one that is wrong.
 
     Args:
@@ -52,7 +53,7 @@ def try_regulariser(regulariser: AbstractRegulariser, start: Any) -> None:
             _try_maps(each, np.asarray(start, dtype=np.float64))
 
 
-def try_constraint(constraint: AbstractConstraint, point: Any) -> None:
+def try_constraint(constraint: AbstractConstraint, point: ArrayLike) -> None:
     """Refuse a constraint for another number of parameters, or a third-party one that is wrong.
 
     Args:

@@ -68,7 +68,7 @@ class NetworkPicture:
     """
 
     names: Sequence[str]
-    edges: Sequence[tuple[int, int]]
+    edges: Sequence[Sequence[int]]
     kind: str
     positions: Sequence[Sequence[float | int]] | np.ndarray | None = None
     coordinated: bool = False

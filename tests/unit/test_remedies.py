@@ -166,7 +166,17 @@ def test_keywords_and_classes_exist() -> None:
 
 
 _FOREIGN = {
-    *("DataFrame", "NaN", "NetworkX", "RandomState", "ReadWritePaths", "SciPy", "ObjT", "ObjP"),
+    *(
+        "ClassVar",
+        "DataFrame",
+        "NaN",
+        "NetworkX",
+        "RandomState",
+        "ReadWritePaths",
+        "SciPy",
+        "ObjT",
+        "ObjP",
+    ),
 }
 
 

@@ -108,9 +108,10 @@ def law_on_grid(law: object) -> NoiseKind:
         PrivacyError: another law, or what is none; the message names it.
     """
     if law not in (NoiseKind.GAUSSIAN, NoiseKind.LAPLACE):
+        named = checks.shown(str(law) if isinstance(law, str) else law)
         raise PrivacyError(
-            f"noise of the law {str(law) if isinstance(law, str) else checks.shown(law)} has no "
-            "form on a grid that is proved here; use 'gaussian' or 'laplace', or simulate it"
+            f"noise={named} has no form on a grid that is proved here; use 'gaussian' or "
+            "'laplace', or simulate it"
         )
     return NoiseKind(law)
 

@@ -231,9 +231,9 @@ def test_imperfect_sampling_costs_next_to_nothing() -> None:
 
 
 def test_l2_laplace_noise_has_no_secure_form() -> None:
-    with pytest.raises(PrivacyError, match=r"noise of the law l2_laplace has no form on a grid"):
+    with pytest.raises(PrivacyError, match=r"noise='l2_laplace' has no form on a grid"):
         grid_release(NoiseKind.L2_LAPLACE, 2.0, sensitivity=0.1, dimension=3, largest=5.0)
-    with pytest.raises(PrivacyError, match=r"noise of the law l2_laplace has no form on a grid"):
+    with pytest.raises(PrivacyError, match=r"noise='l2_laplace' has no form on a grid"):
         SecureNoise().added(np.zeros(3, np.int64), NoiseKind.L2_LAPLACE, 10.0)
 
 
