@@ -205,7 +205,9 @@ def sensitivity_of(query: AbstractQuery, public: PublicContext, relation: Relati
     return float(stated)
 
 
-def asked(query: AbstractQuery, part: str, *given: Any, takes: str, fits: Fits = anything) -> Any:
+def asked(
+    query: AbstractQuery, part: str, *given: object, takes: str, fits: Fits = anything
+) -> Any:
     """What a function that a query was given answers.
 
     Args:

@@ -276,7 +276,7 @@ _ALL = "state, objective, context"
 """Arguments of a computation of the agent's own."""
 
 
-def point_of(query: Any, state: State, context: Context) -> Params:
+def point_of(query: AbstractQuery, state: State, context: Context) -> Params:
     """The point at which a query asks, a vector of the problem's parameters.
 
     Raises:

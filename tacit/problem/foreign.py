@@ -7,8 +7,6 @@ Nothing there sees a record, and tacit's own classes, which are tested, are not 
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import numpy as np
 from jax.core import Tracer
@@ -39,7 +37,7 @@ def check_flag(part: object, flag: str) -> None:
         )
 
 
-def check_bound(called: str, value: Any) -> None:
+def check_bound(called: str, value: object) -> None:
     """Refuse a bound that is no number of at least 0; infinity is one.
 
     Args:
@@ -49,7 +47,8 @@ def check_bound(called: str, value: Any) -> None:
     Raises:
         ProblemError: something else.
     """
-    if np.ndim(value) or not checks.numeric(value) or not value >= 0.0:
+    number = np.asarray(value)
+    if number.ndim or not checks.numeric(value) or not number >= 0.0:
         raise ProblemError(
             f"{called} is {checks.shown(value)}; it must be one number of at least 0, math.inf "
             "where there is no bound"
