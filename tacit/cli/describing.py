@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -213,9 +214,10 @@ def describe_by_study(path: Path, typed: Sequence[str], given: Given) -> int:
             )
         own = source.folder / source.study.run.output
         target = own if given.output is None else given.output
-        destination = Destination(
-            target, given.force, resumable=False, option=given.output is not None
-        )
+        with source.section("run") if given.output is None else nullcontext():
+            destination = Destination(
+                target, given.force, resumable=False, option=given.output is not None
+            )
         return run_source(
             source, destination, None, public=given.public, useful=given.useful, json=given.json
         )

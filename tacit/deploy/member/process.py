@@ -388,6 +388,12 @@ def _tell_failures(objective: Any) -> None:
                 "told": told,
             },
         )
+    for value in became.constant.values():
+        log.warning(
+            "this site's simulator gave the same value everywhere, %(value).6g: does it read its "
+            "parameters? Nobody else is told",
+            {"value": value},
+        )
     for told in became.losses.values():
         log.warning(
             "losses of this site's records are not finite numbers and counted as 0: %(told)s. "
