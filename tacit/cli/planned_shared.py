@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tacit.cli.accounting import FORMAT, as_toml
 from tacit.cli.choosing import one_of
 from tacit.cli.console import emit, guarded, say, table
+from tacit.errors import ConfigError
 from tacit.network import TOPOLOGIES, Graph, adjacency_matrix, weight_matrix
 from tacit.privacy.digits import rounded_up, short
 from tacit.privacy.plan_shared import GossipPlan, MasksPlan, plan_gossip, plan_masks
@@ -197,6 +198,15 @@ def _tell_masks(plan: MasksPlan) -> None:
         )
 
 
+_MOST_AGENTS = 5_000
+"""Agents whose weights, a matrix, are made at most."""
+
+
 def _graph(name: str, agents: int) -> Graph:
+    if agents > _MOST_AGENTS:
+        raise ConfigError(
+            f"--agents {agents} is more than the {_MOST_AGENTS:,} that are computed here; take "
+            "fewer: what a graph hides depends on those nearby"
+        )
     offered = [kind for kind, one in TOPOLOGIES.items() if set(one.required) == {"agents"}]
     return TOPOLOGIES[one_of("--graph", name, offered)].build(agents)

@@ -81,6 +81,11 @@ def run(
     Raises:
         TacitError: a fault in files, budget, network or neighbours.
     """
+    if options.state.resolve() == options.keys.resolve():
+        raise ConfigError(
+            f"--state {options.state} is the folder of the keys; give the state, which others may "
+            "be shown, a folder of its own"
+        )
     found, by = check(options), carrier or Zenoh()
     manifest, keys, number, _ = found
     graph = sum_graph(manifest)

@@ -46,3 +46,14 @@ def test_a_transaction_that_is_cut_off_writes_nothing(tmp_path: Path) -> None:
     with again.writing() as file:
         assert file.execute("SELECT id FROM run").fetchall() == [(RUN,)]
     again.close()
+
+
+@pytest.mark.parametrize("damage", ["cut off", "another file"])
+def test_a_damaged_journal_is_no_full_disk(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "journal.db"
+    Journal(path, RUN).close()
+    path.write_bytes(path.read_bytes()[:17_000] if damage == "cut off" else b"x" * 40_000)
+    with pytest.raises(
+        RuntimeFailure, match=r"is damaged \(.*\); nothing was sent. Put the newest"
+    ):
+        Journal(path, RUN)
