@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.cli.accounting import FORMAT, as_toml
-from tacit.cli.choosing import one_of
+from tacit.cli.choosing import check_agents, one_of
 from tacit.cli.console import emit, guarded, say, table
-from tacit.errors import ConfigError
 from tacit.network import TOPOLOGIES, Graph, adjacency_matrix, weight_matrix
 from tacit.privacy.digits import rounded_up, short
 from tacit.privacy.plan_shared import GossipPlan, MasksPlan, plan_gossip, plan_masks
@@ -198,15 +197,7 @@ def _tell_masks(plan: MasksPlan) -> None:
         )
 
 
-_MOST_AGENTS = 5_000
-"""Agents whose weights, a matrix, are made at most."""
-
-
 def _graph(name: str, agents: int) -> Graph:
-    if agents > _MOST_AGENTS:
-        raise ConfigError(
-            f"--agents {agents} is more than the {_MOST_AGENTS:,} that are computed here; take "
-            "fewer: what a graph hides depends on those nearby"
-        )
+    check_agents(agents)
     offered = [kind for kind, one in TOPOLOGIES.items() if set(one.required) == {"agents"}]
     return TOPOLOGIES[one_of("--graph", name, offered)].build(agents)

@@ -62,11 +62,11 @@ class Journal:
         if known is None:
             self._file.execute(f"PRAGMA user_version = {_FORMAT}")
             self._file.execute("INSERT INTO run VALUES (?)", (self.run,))
+        elif not known[0]:
+            raise self._damaged("it was cut off")
         elif known[0] != self.run:
             raise ConfigError(_other_run(path.parent, known[0], self.run))
-        elif (version := self._file.execute("PRAGMA user_version").fetchone()) is None:
-            raise self._damaged("it was cut off")
-        elif version[0] != _FORMAT:
+        elif self._file.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
             raise RuntimeFailure(f"{path} is {ANOTHER_VERSION}")
 
     @contextmanager
@@ -141,7 +141,7 @@ def check_state(folder: Path, run: str) -> None:
     place = f"{path.resolve().as_uri()}?mode=ro"
     with suppress(sqlite3.Error), closing(sqlite3.connect(place, uri=True)) as file:
         known = file.execute("SELECT id FROM run").fetchone()
-        if known is not None and known[0] != run:
+        if known is not None and known[0] and known[0] != run:
             raise ConfigError(_other_run(folder, known[0], run))
 
 

@@ -306,7 +306,7 @@ def test_an_audit_is_not_added_to_other_results(tmp_path: Path) -> None:
         ("age,arm,ill\n34,a,0\n35,b,0\n", "declare its levels (ill=0,1)"),
         ("Export of ward 7\nage,arm,ill\n34,a,1\n", "if a title stands above the column names"),
         (
-            "Export of ward 7,,,\nage,arm,ill,x\n34,a,1,1\n",
+            "Export of ward 7,,,\nage,arm,ill\n34,a,1\n",
             "if a title stands above them, delete it",
         ),
         ("age,arm\n" + "".join(f"{k}.5 y,a\n" for k in range(60)), "such as '0.5 y' are no num"),
@@ -343,6 +343,7 @@ def test_what_is_odd_in_a_table_is_told(patients: Path, tmp_path: Path) -> None:
             "from 1 to 1,000,000,000, CARD=RECORDS",
         ),
         ("advise --records 9 --parameters 1000000000 --agents 5 --epsilon 1", "at most 10,000"),
+        ("advise --records 9 --parameters 4 --agents 1000000 --epsilon 1", "--agents 1000000 is"),
         ("plan gossip --graph ring --agents 100000 --steps 5 -z 5", "--agents 100000 is more"),
         ("plan masks --graph ring --agents 100000 -e 1 -r 5", "--agents 100000 is more"),
         ("reproduce --paper Huang --list", "did you mean 'huang2015'?"),
