@@ -123,7 +123,13 @@ class OfATable(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse several files, as the shell makes of a pattern without quotes."""
-        files = [each for each in args if each.lower().endswith(TABLES) and Path(each).is_file()]
+        files = [
+            each
+            for before, each in zip(["", *args], args, strict=False)
+            if not before.startswith("-")  # the value of an option
+            and each.lower().endswith(TABLES)
+            and Path(each).is_file()
+        ]
         if len(files) > 1:
             pattern = str(Path(files[0]).parent / f"*{Path(files[0]).suffix}")
             ctx.fail(
