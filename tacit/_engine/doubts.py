@@ -74,7 +74,8 @@ def seen(result: Result) -> list[str]:
     Args:
         result: result of a run.
     """
-    found = [_apart(result), _skipped(result), _lost(result), _clip(result), _worse(result)]
+    found = [_apart(result), _skipped(result), _lost(result), _clip(result)]
+    found += [_constant(result), _changed(result) or _worse(result)]
     found.append(_bounds(result) or _step(result))
     return [sentence for sentence in found if sentence]
 
@@ -126,6 +127,28 @@ def _lost(result: Result) -> str:
     return (
         "the losses of some records are not finite numbers, and count as 0 where they are clipped: "
         + " ".join(f"{why[0].upper()}{why[1:]}." for why in result.lost.values())
+    )
+
+
+def _constant(result: Result) -> str:
+    if not result.constant:
+        return ""
+    said = ", ".join(f"{value:.6g} of {name}" for name, value in result.constant.items())
+    return (
+        f"the same value everywhere ({said}), at the start as at all other points: does the "
+        "simulator read its parameters? Such a cost decides nothing, and an answer of only such "
+        "ones is chance."
+    )
+
+
+def _changed(result: Result) -> str:
+    if not result.changed:
+        return ""
+    return (
+        "the same point has two values, before the run and later: "
+        + "; ".join(f"the black box of {name} {told}" for name, told in result.changed.items())
+        + ". It keeps something from one evaluation to the next, such as their number, so that "
+        "the answer means nothing. Let every evaluation begin afresh."
     )
 
 

@@ -126,6 +126,10 @@ class Result:
             first, by name (simulation only).
         silent: agents of which every evaluation failed and was skipped, and what the first failed
             with (simulation only).
+        constant: value of agents whose black boxes answered the same at several points, by name
+            (simulation only).
+        changed: how an agent's black box, not declared random, answered another value at the start
+            than before the run, by name (simulation only).
         ends: objective at the start and at the mean answer of the first trial, if it is a black
             box, which a run does not evaluate to measure; two evaluations of every agent beside
             those of the run, NaN where one has no value (simulation only).
@@ -154,6 +158,8 @@ class Result:
     failures: Mapping[str, str] = field(default_factory=dict)
     lost: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
+    constant: Mapping[str, float] = field(default_factory=dict)
+    changed: Mapping[str, str] = field(default_factory=dict)
     ends: tuple[float, float] | None = None
     inwards: float | None = None
     shortened: tuple[str, float] | None = None

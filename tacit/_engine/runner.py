@@ -266,6 +266,8 @@ def run(
     answers = _answers(found.answers, agreed)
     found_one = found.diverged[0] < 0 and isinstance(answers[0], Minimiser)
     mean = found.answers[0].mean(axis=0)
+    compared = ends(problem, mean) if found_one else None
+    seen = tally(plan.objectives)  # with what was evaluated after the run
     history = History(
         rounds=found.rounds,
         measured=found.measured,
@@ -295,7 +297,9 @@ def run(
         skipped=_named(problem, {i: n for i, n in enumerate(became.skipped.tolist()) if n}),
         failures=_named(problem, became.failure),
         lost=_named(problem, became.losses),
-        ends=ends(problem, mean) if found_one else None,
+        constant=_named(problem, seen.constant),
+        changed=_named(problem, seen.changed),
+        ends=compared,
         inwards=inwards(problem, mean) if found_one else None,
         silent=_named(problem, became.silent),
         shortened=shortened(problem, agreed.method, found.answers[0]),

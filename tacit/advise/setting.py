@@ -28,6 +28,10 @@ PREVALENCE, GAIN = 0.3, 0.2
 given: assumptions, which are named wherever something rests on them."""
 
 
+MOST_FEATURES = 10_000
+"""Features of a simulated record; their mixing is a matrix of as many rows and columns."""
+
+
 @checked(ConfigError)
 @dataclass(frozen=True, eq=False)
 class Setting:
@@ -87,6 +91,11 @@ class Setting:
             raise ConfigError(f"records={self.records!r} must be at least 1")
         if self.parameters < 1:
             raise ConfigError(f"parameters={self.parameters!r} must be at least 1")
+        if self.features > MOST_FEATURES:
+            raise ConfigError(
+                f"parameters={self.parameters} make {self.features:,} features of a record, and "
+                f"advice simulates records of at most {MOST_FEATURES:,}; ask about fewer"
+            )
         if self.row_norm is not None and not (math.isfinite(self.row_norm) and self.row_norm > 0):
             raise ConfigError(f"row_norm={self.row_norm!r} must be positive and finite")
         for name in ("prevalence", "gain"):

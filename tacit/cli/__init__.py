@@ -35,7 +35,7 @@ from tacit.cli import (
     tables,
 )
 from tacit.cli.console import INTERRUPTED, guarded
-from tacit.cli.helping import Discreet, OfAFile, OfAStudy, Sections
+from tacit.cli.helping import Discreet, OfAFile, OfAStudy, OfATable, Sections
 from tacit.cli.programs import keep_programs
 
 _EPILOG = """\b
@@ -94,10 +94,10 @@ def root(
 
 app.command()(studies.demo)
 app.command(cls=OfAFile)(studies.run)
-app.command(epilog=tables.FIT_EPILOG)(tables.fit)
-app.command(epilog=tables.TABLE1_EPILOG)(tables.table1)
-app.command(epilog=tables.SURVIVAL_EPILOG)(tables.survival)
-app.command(epilog=tables.COX_EPILOG)(tables.cox)
+app.command(epilog=tables.FIT_EPILOG, cls=OfATable)(tables.fit)
+app.command(epilog=tables.TABLE1_EPILOG, cls=OfATable)(tables.table1)
+app.command(epilog=tables.SURVIVAL_EPILOG, cls=OfATable)(tables.survival)
+app.command(epilog=tables.COX_EPILOG, cls=OfATable)(tables.cox)
 app.command()(studies.predict)
 app.command()(studies.report)
 app.command()(studies.methods)

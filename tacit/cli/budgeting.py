@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
+from tacit import checks
 from tacit.privacy import caution
 
 
@@ -13,6 +15,17 @@ def warn_of(epsilon: float, delta: float) -> None:
     for told in (caution.warning(epsilon), caution.delta_warning(delta, remedy="")):
         if told:
             print(told, file=sys.stderr)
+
+
+def hint_of(name: str, known: Collection[str]) -> str:
+    """Which known name a new one may be meant for, after a clause; empty for none.
+
+    Args:
+        name: name of an owner or dataset.
+        known: names that have a budget.
+    """
+    close = [] if name in known else checks.close(name, known, 0.7)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def check_table(data: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tacit.cli.options import Force, Json
+from tacit.cli.writing import check_free
 
 BUNDLE_EPILOG = """\b
 Examples:
@@ -106,6 +107,7 @@ def verify(
             help="Write the report there as it is made here of the other files.",
         ),
     ] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Verify a signed bundle of a run between sites.
@@ -120,6 +122,10 @@ def verify(
         from tacit.deploy.identity.keys import read_card
         from tacit.deploy.operate.verify import Verdict, verify_bundle
 
+        if report is not None:
+            given = {"the bundle": file, "the card": card, "the manifest": manifest}
+            read = {what: each for what, each in given.items() if each is not None}
+            check_free("report", report, force=force, read=read)
         found = verify_bundle(
             file,
             fingerprint=fingerprint,

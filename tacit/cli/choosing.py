@@ -1,4 +1,4 @@
-"""Options that name one of several things."""
+"""Options that name one of several things, or a number of them."""
 
 from __future__ import annotations
 
@@ -20,3 +20,20 @@ def one_of(option: str, value: str, known: Collection[str]) -> str:
     close = checks.close(value, known)
     hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(known)}"
     raise ConfigError(f"{option} {value!r} is unknown; {hint}")
+
+
+_MOST_AGENTS = 5_000
+"""Agents of whose pairs a matrix is made."""
+
+
+def check_agents(agents: int) -> None:
+    """Refuse more agents than are computed with.
+
+    Raises:
+        ConfigError: such a number.
+    """
+    if agents > _MOST_AGENTS:
+        raise ConfigError(
+            f"--agents {agents} is more than the {_MOST_AGENTS:,} that are computed with here; "
+            "take fewer"
+        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tacit.advise.setting import Setting
-from tacit.cli.choosing import one_of
+from tacit.cli.choosing import check_agents, one_of
 from tacit.errors import ConfigError
 from tacit.network.star import Coordinator
 from tacit.network.topologies import TOPOLOGIES
@@ -143,5 +143,6 @@ def numbers_of(options: Options) -> tuple[int | list[int], int, int, float]:
                 "--parameters, --agents and --epsilon"
             )
     assert options.parameters is not None and options.agents is not None
+    check_agents(options.agents)
     assert counts is not None and options.epsilon is not None
     return counts, options.parameters, options.agents, options.epsilon

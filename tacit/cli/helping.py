@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from typer import BadParameter, Exit, Typer
@@ -32,6 +33,10 @@ _EXTRAS = {
     "cryptography": ("keys, signatures and runs between sites need the package", "deploy"),
 }
 """Packages without which whole commands cannot be imported: what needs them, and their extra."""
+
+
+TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx", ".xlsm", ".parquet", ".pq")
+"""Ends of the names of tables, in lower case."""
 
 
 class Sections(TyperGroup):
@@ -111,6 +116,27 @@ class Discreet(TyperCommand):
             for piece in param.get_usage_pieces(ctx)
         }
         return [piece for piece in super().collect_usage_pieces(ctx) if piece not in hidden]
+
+
+class OfATable(TyperCommand):
+    """A command on one table, or on several that a pattern in quotes stands for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse several files, as the shell makes of a pattern without quotes."""
+        files = [
+            each
+            for before, each in zip(["", *args], args, strict=False)
+            if not before.startswith("-")  # the value of an option
+            and each.lower().endswith(TABLES)
+            and Path(each).is_file()
+        ]
+        if len(files) > 1:
+            pattern = str(Path(files[0]).parent / f"*{Path(files[0]).suffix}")
+            ctx.fail(
+                f"{files[0]} and {files[1]} are two tables, and one is taken: put a pattern in "
+                f"quotes, so that the shell leaves it as it is: {pattern!r}"
+            )
+        return super().parse_args(ctx, args)
 
 
 class OfAFile(TyperCommand):

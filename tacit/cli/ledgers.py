@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -95,14 +96,26 @@ def budget(
     from tacit.privacy.ledger import Ledger
 
     def command() -> int:
-        from tacit.cli.budgeting import warn_of
+        from tacit.cli.budgeting import hint_of, warn_of
 
         for option, name in (("--owner", owner), ("--dataset", dataset)):
             if not name:
                 raise ConfigError(f"{option} is empty; give a name")
         with Ledger.open(file) as ledger:
+            known = [(each.owner, each.dataset) for each in ledger.balances()]
             ledger.set_budget(owner, dataset, epsilon=epsilon, delta=delta)
             warn_of(epsilon, delta)
+            others = [each for who, each in known if who == owner]
+            for what, name, all_ in (
+                ("owner", owner, [who for who, _ in known]),
+                ("dataset", dataset, others),
+            ):
+                if hint := hint_of(name, all_):
+                    print(
+                        f"NOTE: {name!r} is a new {what}, with a budget of its own{hint} The same "
+                        "records must not go by two names.",
+                        file=sys.stderr,
+                    )
             found = ledger.balance(owner, dataset)
         if json:
             emit({"format": "tacit-ledger-budget-1", **_document(found)})

@@ -223,11 +223,13 @@ def sign(
 
 
 def _card_and_records(text: str) -> tuple[Path, int]:
+    from tacit.deploy.agreement.manifest import MOST_RECORDS
     from tacit.errors import ConfigError
 
     path, _, number = text.rpartition("=")
-    if not path or not number.isdecimal() or int(number) < 1:
+    if not path or not number.isdecimal() or not 1 <= int(number) <= MOST_RECORDS:
         raise ConfigError(
-            f"--agent {text}: give a card and a number of records of at least 1, CARD=RECORDS"
+            f"--agent {text}: give a card and a number of records from 1 to {MOST_RECORDS:,}, "
+            "CARD=RECORDS"
         )
     return Path(path), int(number)

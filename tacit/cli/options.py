@@ -22,9 +22,12 @@ def positive(option: typer.CallbackParam, value: float | None) -> float | None:
 
 def all_positive(option: typer.CallbackParam, value: list[str] | None) -> list[str] | None:
     """Likewise for lists of numbers; what is none is left to who knows what else it may be."""
-    for each in ",".join(value or ()).split(","):
-        with contextlib.suppress(ValueError):
-            positive(option, float(each))
+    for text in value or ():
+        for each in text.split(","):
+            with contextlib.suppress(ValueError):
+                among = f" (in {text!r}, commas separate values; write 0.5 with a point)"
+                among = among if "," in text else ""
+                _checked(option, float(each), not float(each) <= 0.0, "positive", among)
     return value
 
 
@@ -51,12 +54,12 @@ def small(option: typer.CallbackParam, value: float | None) -> float | None:
 
 
 def _checked(
-    option: typer.CallbackParam, value: float | None, passed: bool, allowed: str
+    option: typer.CallbackParam, value: float | None, passed: bool, allowed: str, among: str = ""
 ) -> float | None:
     if not passed:
         from tacit.errors import ConfigError
 
-        raise ConfigError(f"{max(option.opts, key=len)} {value} must be {allowed}")
+        raise ConfigError(f"{max(option.opts, key=len)} {value} must be {allowed}{among}")
     return value
 
 

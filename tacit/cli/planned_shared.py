@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.cli.accounting import FORMAT, as_toml
-from tacit.cli.choosing import one_of
+from tacit.cli.choosing import check_agents, one_of
 from tacit.cli.console import emit, guarded, say, table
 from tacit.network import TOPOLOGIES, Graph, adjacency_matrix, weight_matrix
 from tacit.privacy.digits import rounded_up, short
@@ -198,5 +198,6 @@ def _tell_masks(plan: MasksPlan) -> None:
 
 
 def _graph(name: str, agents: int) -> Graph:
+    check_agents(agents)
     offered = [kind for kind, one in TOPOLOGIES.items() if set(one.required) == {"agents"}]
     return TOPOLOGIES[one_of("--graph", name, offered)].build(agents)

@@ -37,7 +37,8 @@ def reproduce_targets(
         scale = Scale.FAST if fast else Scale.FULL
         count = cores_of(cores, "--cores")
         if listed:
-            _list(folder, count, json=json)
+            chosen = _chosen(names, paper, every=every or not (names or paper))
+            _list(chosen, folder, count, json=json)
             return 0
         chosen = _chosen(names, paper, every=every)
         _run(chosen, folder, scale, count, json=json)
@@ -61,11 +62,11 @@ def _chosen(names: Sequence[str], paper: str | None, *, every: bool) -> list[Tar
     return targets(paper) if paper is not None else [find(name) for name in dict.fromkeys(names)]
 
 
-def _list(folder: Path, cores: int, *, json: bool) -> None:
+def _list(listed: Sequence[Target], folder: Path, cores: int, *, json: bool) -> None:
     """Every target with what is shown there, and how long it takes."""
-    from tacit.papers import Scale, seconds_left, targets
+    from tacit.papers import Scale, seconds_left
 
-    absent = {target.name for target in targets() if not target.pieces(Scale.FULL)}
+    absent = {target.name for target in listed if not target.pieces(Scale.FULL)}
     rows = [
         (
             target.name,
@@ -73,7 +74,7 @@ def _list(folder: Path, cores: int, *, json: bool) -> None:
             seconds_left([target], folder, Scale.FAST, cores),
             seconds_left([target], folder, Scale.FULL, cores),
         )
-        for target in targets()
+        for target in listed
     ]
     if json:
         keys = ("name", "title", "seconds_fast", "seconds_full")

@@ -49,7 +49,8 @@ def run_study(
         source = read_study(path)
         target = output if output is not None else source.folder / source.study.run.output
         again = f"tacit run {path}" + ("" if output is None else f" --output {output}")
-        destination = Destination(target, force, resume, option=output is not None)
+        with source.section("run") if output is None else nullcontext():
+            destination = Destination(target, force, resume, option=output is not None)
         if resume and not destination.checkpoint.exists():
             if (target / "result.json").exists() and not force:
                 raise ConfigError(
@@ -76,12 +77,13 @@ def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> i
     def command() -> int:
         table, model = demo.regression(), demo.study()
         target = output if output is not None else free(Path(model.study.run.output))
+        reserved = partial(Destination, force=force or output is None, resumable=False, option=True)
+        answer = reserved(target)
         beside = target.with_name(f"{target.name}-regression")
         beside = beside if output is not None else free(beside)
-        reserved = partial(Destination, force=force or output is None, resumable=False, option=True)
         stages = (
             (table, reserved(beside), (*demo.BEFORE, "", *demo.TABLE)),
-            (model, reserved(target), ("", *demo.CURVES)),
+            (model, answer, ("", *demo.CURVES)),
         )
         documents: list[dict[str, Any]] = []
         code = 0

@@ -104,6 +104,9 @@ class Command:
             plain = "_" not in found[1] and found[1] not in self.flags
             return found[0] if plain else f"({self.names.get(found[1], found[1])})"
 
+        if "epsilon" in self.given:
+            told = f"a smaller {self.names['epsilon']} than {self.given['epsilon']}"
+            line = line.replace("(a smaller epsilon)", f"({told})")
         line = re.sub(r"\b(\w+) = true in \[\w+\](?: \((?:\w+\()?\w+=True\)\)?)?", accepted, line)
         line = re.sub(r"in a study, (\w+) = '(\w+)'", remedied, line)
         line = re.sub(r"(?<![\w\].'\"{\[/=-])(\w+)=(\[[^\]]*\]|'[^']*'|[^\s;,:)]*)", renamed, line)

@@ -124,7 +124,19 @@ def _tell_odd(found: Fit) -> None:
             "is of counts: check that it is meant",
             file=sys.stderr,
         )
-    if found.far or found.spellings or found.fractions:
+    if found.constant:
+        print(
+            f"NOTE: every record has {found.constant}, so there is nothing to learn of it: check "
+            "the column, or its map",
+            file=sys.stderr,
+        )
+    for pair in found.copies:
+        print(
+            f"NOTE: the files {pair} hold the same records, which count twice: if one is a copy, "
+            "move it away",
+            file=sys.stderr,
+        )
+    if found.far or found.spellings or found.fractions or found.constant or found.copies:
         print(KEPT, file=sys.stderr)
 
 

@@ -89,7 +89,11 @@ def check_distinct(names: Iterable[str], source: str) -> None:
 
 
 def _missing_header(name: str) -> str:
-    """A hint for a name that is a value, as in a table without a line of names."""
+    """A hint for a name that is a value, as in a table without a line of names, or that is none."""
+    if not name.strip():
+        return (
+            "names are read off the first line: if a title stands above them, delete it; if not, "
+        )
     return (
         "" if np.isnan(_number(name, False, ".")) else "add the line of names if it is missing, or "
     )

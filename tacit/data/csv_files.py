@@ -190,6 +190,8 @@ def _check_csv(
             if len(row) != len(header):
                 quote = f"; a quotation mark in line {opened} may be unclosed" if opened else ""
                 other = f", or give separator= if it is not {separator!r}" if found else ""
+                if not lines and len(row) > len(header):
+                    other += "; if a title stands above the column names, delete it"
                 raise ProblemError(
                     f"{path}, line {start}: {len(row)} values where the header has {len(header)} "
                     "columns; correct the line, or quote a value that holds the separator"

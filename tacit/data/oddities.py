@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from hashlib import sha256
 
 import numpy as np
 import pandas as pd
 
-from tacit.data.columns import column_of, read_numbers
+from tacit.data.columns import column_of, read_numbers, show
 from tacit.data.feature import Categorical, Feature, Numeric
 from tacit.data.guessing import MANY
 
@@ -79,6 +80,40 @@ def spellings(column: pd.Series) -> dict[str, str]:
     if len(alike) > MANY:
         return {}
     return {other: first for first, *others in alike.values() for other in others}
+
+
+def only_value(column: pd.Series) -> str:
+    """The one value that a column has, with its name; empty if there are several.
+
+    Example:
+        >>> only_value(pd.Series(["no", "no"], name="ill")), only_value(pd.Series([1, 2]))
+        ("ill = 'no'", '')
+    """
+    values = column.dropna().unique()
+    return f"{column.name} = {show(values[0])}" if len(values) == 1 else ""
+
+
+def copies(frame: pd.DataFrame, files: str) -> list[str]:
+    """Files with the same records as one before them, both in words.
+
+    Args:
+        frame: table of the records of all files.
+        files: column of their names; without it there are no copies.
+
+    Example:
+        >>> copies(pd.DataFrame({"file": ["a", "b"], "age": [40, 40]}), "file")
+        ["'a' and 'b'"]
+    """
+    if files not in frame:
+        return []
+    known: dict[bytes, str] = {}
+    found: list[str] = []
+    for name, part in frame.groupby(files, sort=True):
+        records = part.drop(columns=files).to_csv(index=False).encode(errors="replace")
+        first = known.setdefault(sha256(records).digest(), str(name))
+        if first != name:
+            found.append(f"{first!r} and {str(name)!r}")
+    return found
 
 
 def odd(

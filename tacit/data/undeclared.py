@@ -10,7 +10,7 @@ import datetime
 import math
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,12 @@ _A_WEIGHT, _A_COUNT = "a weight", "a target of this family"
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:([.,' ])\d{3})(?:\1\d{3})*(?:[.,]\d+)?")
 """Numbers whose digits are in groups of three."""
+
+_UNIT = re.compile(r"[+-]?\d[\d.,]*\s*[^\W\d_][^\d]*|[<>~≤≥]\s*\d[\d.,]*")
+"""Numbers with a unit behind them, or a sign before."""
+
+_DAY = re.compile(r"[2-6]\d{4}(?:[.,]\d+)?")
+"""Days since 1900, as Excel counts them in our time: 1954 to 2091."""
 
 _EPOCH = datetime.date(1970, 1, 1)
 
@@ -149,6 +155,7 @@ def filled(
         positive = name == weights or (name == target and family in _POSITIVE)
         if not (by_levels or yes):
             _check_mixed(column, decimal, few=positive)
+            _check_days(column)
             _check_range(column, (_A_WEIGHT if name == weights else _A_COUNT) if positive else "")
         least = 0.0 if positive else None
         if yes and kind_of(column) == "numeric" and column.nunique() > MANY:
@@ -247,6 +254,11 @@ def _read_off(
                 f"values such as {marked[0]!r} look like numbers with thousands marks, which are "
                 "not read; write them without"
             )
+        elif 2 * len(united := _with_unit(levels)) > len(levels):
+            remedy = (
+                f"values such as {united[0]!r} are no numbers; write them without the unit, or "
+                "declare the levels if they are meant"
+            )
         if kind == "numeric":
             remedy = (
                 "it holds numbers, and is asked for by its levels. Cut them into intervals in the "
@@ -258,6 +270,11 @@ def _read_off(
     # a blank at an end, which makes another level, has to be seen
     shown = (each if each == each.strip() else repr(each) for each in levels)
     return Categorical(levels), f"levels {', '.join(shown)}"
+
+
+def _with_unit(levels: Sequence[str]) -> list[str]:
+    """Levels that are numbers with a unit."""
+    return [each for each in levels if _UNIT.fullmatch(each.strip())]
 
 
 def _check_mixed(column: pd.Series, decimal: str, few: bool) -> None:
@@ -277,6 +294,20 @@ def _check_mixed(column: pd.Series, decimal: str, few: bool) -> None:
             f"column {column.name!r}: {where(column, row)} holds {show(column.iloc[row])}, and "
             f"{len(column) - wrong.sum():,} of {len(column):,} values are numbers; correct it, "
             "leave it empty, or declare it as a code of missing values (missing_values)"
+        )
+
+
+def _check_days(column: pd.Series) -> None:
+    """Refuse dates as texts among days of Excel, which are no dates once they are texts."""
+    if kind_of(column) != "categorical":
+        return
+    days = np.array([_DAY.fullmatch(str(each)) is not None for each in column], dtype=bool)
+    if days.any() and not days.all() and formats_of(column.loc[~days]):
+        row = int(days.argmax())
+        raise ProblemError(
+            f"column {column.name!r}: {where(column, row)} holds {show(column.iloc[row])}, a day "
+            "as Excel counts them, among dates as text; give the whole column "
+            "the format YYYY-MM-DD in the workbook, and export it again"
         )
 
 

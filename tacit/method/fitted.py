@@ -278,6 +278,12 @@ def load_regression(path: str | Path) -> FittedRegression:
         target = parse_formula(found.formula, columns_of(schema))[0]
         levels = target.levels if found.family == "multinomial" else ()
         names = names_of(columns, levels)
+    numbers = (table.values, table.sampling, table.privacy)
+    if not all(np.isfinite(each).all() for each in numbers):
+        raise ProblemError(
+            f"{path}: is damaged: a number in it is not finite, and tacit saves none such; copy it "
+            "again from the results of the run"
+        )
     d = len(names)
     shapes = (table.values.shape, table.sampling.shape, table.privacy.shape, (len(table.spans), 1))
     if (names, levels) != (table.names, table.levels) or shapes != ((d,), (d, d), (d, d), (d, 1)):

@@ -100,6 +100,8 @@ def _check(loaded: FittedHazards) -> None:
     shapes = tuple(getattr(table, name).shape for name in ("values", "sampling", "privacy"))
     if shown != table.names or shapes != ((d,), (d, d), (d, d)):
         raise ValueError("its effects are not those of its columns")
+    if not all(np.isfinite(each).all() for each in (table.values, table.sampling, table.privacy)):
+        raise ValueError("it is damaged: a number in it is not finite")
     if table.hazards.shape != (len(table.levels), len(table.edges) - 1):
         raise ValueError("its baseline is not that of its pieces of time")
     if table.joint.shape != (d + cells, d + cells):

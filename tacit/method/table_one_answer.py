@@ -116,7 +116,7 @@ class TableOne:
                 "sampling of the records is not in it. Numbers without it have noise as well, "
                 "whose intervals are in table1.csv (to_frame() in Python)."
             )
-        else:
+        elif any(entry.standard_error == 0.0 for entry in self.entries):
             found.append("No noise was added.")
         if self.compared:
             found.append(
@@ -144,6 +144,8 @@ class TableOne:
                 f"Released counts below {self.suppress_below} are not shown: a rule for readers, "
                 "which adds no privacy."
             )
+            if all(e.note == SUPPRESSED for e in self.entries if e.statistic == "n"):
+                found.append("That is every count, so nothing is shown: lower suppress_below.")
         if self.private_size:
             found.append(PRIVATE_SIZE.format(released=FROM_CELLS))
         return " ".join(found)

@@ -10,6 +10,9 @@ from jaxtyping import Float
 from tacit.errors import OracleError, ProblemError
 from tacit.problem.processes import Unanswered
 
+ROUNDING = 1e-9
+"""Largest relative difference that is taken for rounding, as of sums whose order changes."""
+
 _SHOWN = 6
 """Parameters of a point that an error lists."""
 
@@ -137,3 +140,18 @@ def place(point: Float[np.ndarray, " p"], names: Sequence[str] | None = None) ->
     pairs = list(zip(names, point, strict=False))[:_SHOWN]
     entries = ", ".join(f"{name} = {entry:.6g}" for name, entry in pairs)
     return entries + (f" and {len(point) - _SHOWN} more" if len(point) > _SHOWN else "")
+
+
+def difference(first: np.ndarray, second: np.ndarray) -> str:
+    """How two answers at one point differ, after "the black box"; empty if they agree.
+
+    Args:
+        first: values of the first evaluation.
+        second: values of the second one.
+    """
+    known = np.isfinite(first) & np.isfinite(second)
+    apart = np.abs(first - second) > ROUNDING * np.maximum(np.abs(first), np.abs(second))
+    wrong = np.flatnonzero(known & apart)
+    if not wrong.size:
+        return ""
+    return f"answered {first[wrong[0]]:.10g} and then {second[wrong[0]]:.10g}"

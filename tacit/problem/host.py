@@ -12,7 +12,14 @@ import numpy as np
 from jaxtyping import ArrayLike, Bool, Float, Int
 
 from tacit.errors import OracleError
-from tacit.problem.answers import check_function, complaint, not_finite, place, unanswered
+from tacit.problem.answers import (
+    check_function,
+    complaint,
+    difference,
+    not_finite,
+    place,
+    unanswered,
+)
 from tacit.problem.evaluation import PLAIN, Evaluation
 from tacit.problem.processes import Unanswered, correction
 from tacit.problem.stored import Evaluations
@@ -96,6 +103,7 @@ class Host:
         self._batched = batched
         self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
+        self._looked: dict[int, tuple[Any, Any]] = {}
         self._inside = False
         self.tally = Tally.of(len(own))
         self._given_up = set[int]()
@@ -204,7 +212,8 @@ class Host:
     ) -> dict[int, tuple[Any, Any]]:
         """The values of two evaluations at one point, by agent; none where one of them failed.
 
-        They are not counted, and stored evaluations are neither used nor made.
+        They are not counted, and stored evaluations are neither used nor made. What is answered at
+        the same point later is compared with the first of them, in the tally.
 
         Args:
             point: shape `(p,)`.
@@ -220,6 +229,7 @@ class Host:
             for job, outcome in self._outcomes(jobs):
                 if outcome.values is not None:
                     found[job.agent].append(outcome.values[0])
+                    self._looked.setdefault(job.agent, (at[0].copy(), outcome.values[0]))
         return {agent: (each[0], each[1]) for agent, each in found.items() if len(each) == 2}
 
     def _fill(
@@ -280,6 +290,7 @@ class Host:
                 values[row], found[row] = 0.0, True
                 values[row, : len(known)] = known
                 self.tally.valued[agent] += 1
+                self.tally.see(agent, x[row][None], np.asarray(known)[None])
         self._answered += int(np.sum(found))
         return found
 
@@ -307,9 +318,20 @@ class Host:
             self.tally.failure.setdefault(job.agent, str(outcome.error))
         if outcome.values is not None:
             self.tally.valued[job.agent] += many
+            self.tally.see(job.agent, job.points, outcome.values)
+            self._compare(job, outcome.values)
             self._note_lost(job, outcome.values)
         if how.progress is not None:
             how.progress(self._answered, self._asked)
+
+    def _compare(self, job: _Job, values: Float[np.ndarray, "m n"]) -> None:
+        """Compare values with those of the look before a run, at the same point."""
+        if job.agent not in self._looked or job.agent in self.tally.changed:
+            return
+        point, before = self._looked[job.agent]
+        for row in np.flatnonzero((job.points == point).all(axis=1)):
+            if told := difference(before, values[row]):
+                self.tally.changed[job.agent] = told
 
     def _note_lost(self, job: _Job, values: Float[np.ndarray, "m n"]) -> None:
         none = np.argwhere(np.isnan(values))

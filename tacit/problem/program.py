@@ -17,7 +17,8 @@ import numpy as np
 
 from tacit import checks
 from tacit.errors import ProblemError
-from tacit.problem.processes import Unanswered, ended, kill, late
+from tacit.problem.listening import end, heard
+from tacit.problem.processes import Unanswered, ended
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
@@ -62,7 +63,7 @@ class Program:
         self._names, self._timeout = names, timeout
         self._folder = None if cwd is None else str(Path(cwd).absolute())
         self._variables = dict(env or {})
-        self._running: subprocess.Popen[str] | None = None
+        self._running: subprocess.Popen[bytes] | None = None
         filled = [*command[1:], self._folder or "", *self._variables.values()]
         for name in {name for each in filled for name in _PLACEHOLDER.findall(each)}:
             if name not in ("x", "agent") and not self._known(name):
@@ -102,8 +103,6 @@ class Program:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                encoding="utf-8",
-                errors="replace",
                 start_new_session=True,
                 cwd=folder,
                 env={**os.environ, **own},
@@ -116,11 +115,7 @@ class Program:
             ) from error
         try:
             asked = json.dumps({"x": x, "agent": agent})
-            said, complaint = process.communicate(asked, timeout=self._timeout)
-        except subprocess.TimeoutExpired:
-            kill(process)
-            _, complaint = process.communicate()
-            raise late(self._timeout, complaint) from None
+            said, complaint = heard(process, asked.encode(), self._timeout)
         finally:
             self._running = None
         if process.returncode:
@@ -157,7 +152,7 @@ class Program:
         """End the program, if it runs, from any thread."""
         process = self._running
         if process is not None:
-            kill(process)
+            end(process)
 
     def close(self) -> None:
         """Nothing is left of a program that has ended."""

@@ -12,11 +12,8 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit.errors import ProblemError
+from tacit.problem.answers import ROUNDING, difference
 from tacit.problem.boxes import BlackBox, CostBox, RecordBox, computed
-
-_ROUNDING = 1e-9
-"""Largest relative difference that is taken for rounding, as of sums whose order changes."""
-
 
 _ASIDE = 1e-3
 """How far from the start losses of records are looked at, as a share of it."""
@@ -141,25 +138,10 @@ def _look_at_others(objectives: RecordBox, start: Float[np.ndarray, " p"]) -> No
     values = host.evaluate(point[None], np.arange(2))[:, :half]
     known = np.isfinite(values).all(axis=0)
     largest = np.max(np.abs(values[:, known]), initial=0.0)
-    if np.any(np.abs(values[0] - values[1])[known] > _ROUNDING * largest):
+    if np.any(np.abs(values[0] - values[1])[known] > ROUNDING * largest):
         raise ProblemError(
             f"the black box of agent {agent} gives a record another loss when other records "
             "change, and what is guaranteed for a record assumes that it does not; compute the "
             "loss of each from that record and x alone, with public numbers in the place of means "
             "and scales"
         )
-
-
-def difference(first: np.ndarray, second: np.ndarray) -> str:
-    """How two answers at one point differ, after "the black box"; empty if they agree.
-
-    Args:
-        first: values of the first evaluation.
-        second: values of the second one.
-    """
-    known = np.isfinite(first) & np.isfinite(second)
-    apart = np.abs(first - second) > _ROUNDING * np.maximum(np.abs(first), np.abs(second))
-    wrong = np.flatnonzero(known & apart)
-    if not wrong.size:
-        return ""
-    return f"answered {first[wrong[0]]:.10g} and then {second[wrong[0]]:.10g}"

@@ -12,11 +12,11 @@ import numpy as np
 
 from tacit import checks
 from tacit.errors import OracleError
+from tacit.problem.answers import difference
 from tacit.problem.boxes import CostBox, RecordBox
 from tacit.problem.host import Host
 from tacit.problem.losses import AbstractLoss, Where
 from tacit.problem.processes import Unanswered
-from tacit.problem.repeated import difference
 
 
 class AbstractBlackBox(AbstractLoss):

@@ -128,8 +128,13 @@ def write_page(path: str | os.PathLike[str], page: str) -> Path:
         draft.replace(target)
     except OSError as error:
         draft.unlink(missing_ok=True)
+        full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
         raise RuntimeFailure(
             f"the report could not be written to {target}: {error.strerror}. "
-            "Choose a directory that exists and may be written to."
+            + (
+                "Make room, or choose another disk."
+                if full
+                else "Choose a directory that exists and may be written to."
+            )
         ) from error
     return target

@@ -91,8 +91,8 @@ def describe_study(
     """
     from tacit.data.describable import describable
     from tacit.data.guessing import several_of_one
-    from tacit.data.loaders import load
-    from tacit.data.oddities import odd
+    from tacit.data.loaders import FILE, load
+    from tacit.data.oddities import copies, odd
     from tacit.data.table import check_any
 
     frame = load(data, **reading.options(data))
@@ -144,6 +144,7 @@ def describe_study(
         present,
         far,
         alike,
+        copies=copies(frame, FILE),
         left_out=chosen.left_out,
         chosen=bool(chosen.found.told),
     )

@@ -47,6 +47,9 @@ class Fit:
         spellings: by column of levels, those that differ from a more frequent one only in case or
             blanks, and that one. Private.
         fractions: number of targets that are counts and no whole numbers. Private.
+        constant: the value that all records have in the target, with its column; empty if they
+            differ. Private.
+        copies: pairs of files with the same records. Private.
     """
 
     text: str
@@ -57,6 +60,8 @@ class Fit:
     far: Mapping[str, Sequence[str]] = field(default_factory=dict)
     spellings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fractions: int = 0
+    constant: str = ""
+    copies: Sequence[str] = ()
 
 
 def fit_study(
@@ -105,8 +110,8 @@ def fit_study(
     """
     from tacit.data.columns import column_of
     from tacit.data.guessing import several_of_one
-    from tacit.data.loaders import load
-    from tacit.data.oddities import COUNTS, fractions, odd
+    from tacit.data.loaders import FILE, load
+    from tacit.data.oddities import COUNTS, copies, fractions, odd, only_value
     from tacit.data.table import check_any
     from tacit.data.undeclared import filled
 
@@ -161,4 +166,15 @@ def fit_study(
     uneven = (
         fractions(column_of(frame, target), decimal) if family in COUNTS and target in frame else 0
     )
-    return Fit(text, found.taken, told, tuple(repeated), present, far, alike, uneven)
+    return Fit(
+        text,
+        found.taken,
+        told,
+        tuple(repeated),
+        present,
+        far,
+        alike,
+        uneven,
+        only_value(column_of(frame, target)) if target in frame else "",
+        copies(frame, FILE),
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,7 +77,7 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
             )
         held = HeldOut(out.features, out.targets)
     try:
-        with source.section("partition"):
+        with source.section("partition"), _blaming_dropped(prepared):
             return _partition(source, prepared), prepared, held
     except ConfigError:
         if held is None:
@@ -88,6 +89,21 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
                 f"hold_out={study.run.hold_out} leaves too few of the "
                 f"{len(everything.features):,} records to some site; hold out fewer"
             ) from None
+
+
+@contextmanager
+def _blaming_dropped(prepared: Prepared) -> Generator[None]:
+    """Say of records that cannot be divided that most were left out, if they were."""
+    altered = prepared.altered
+    try:
+        yield
+    except ProblemError as error:
+        if altered is None or altered.dropped <= altered.records:
+            raise
+        raise ProblemError(
+            f"{altered.dropped:,} of {altered.dropped + altered.records:,} records lack a value "
+            f"and were left out, and of the others {error}"
+        ) from error
 
 
 def _check_both(target: Target | None, prepared: Prepared) -> None:

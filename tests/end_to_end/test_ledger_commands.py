@@ -146,3 +146,16 @@ def test_a_budget_as_json(path: Path) -> None:
     document = json.loads(ledger("budget", path, *options))
     # Gaussian releases have no pure epsilon
     assert document["epsilon"] == 2.0 and document["spent"] == "inf" and document["left"] == 0.0
+
+
+def test_a_second_name_for_the_same_records_is_asked_about(path: Path) -> None:
+    for owner, dataset, said in (
+        ("clinic", "visit", "'visit' is a new dataset, with a budget of its own; did you mean"),
+        ("clinik", "visits", "'clinik' is a new owner, with a budget of its own; did you mean"),
+        ("clinic", "visits", ""),
+        ("clinic", "labs", ""),
+    ):
+        words = ["budget", str(path), "--owner", owner, "--dataset", dataset, "--epsilon", "2"]
+        done = RUN.invoke(app, ["ledger", *words])
+        assert done.exit_code == 0, done.output
+        assert said in done.stderr and bool(said) == bool(done.stderr)

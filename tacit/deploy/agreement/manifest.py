@@ -48,6 +48,9 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+MOST_RECORDS = 10**9
+"""Records that a member may declare."""
+
 _DECLARED = {"name", "address", "signing_key", "authority", "records"}
 
 # What the owners sign in each format. With one more field no signature is valid any longer, and a
@@ -76,7 +79,7 @@ class Member(_Strict):
     address: str
     signing_key: str
     authority: str
-    records: Annotated[int, Field(ge=1, le=10**9)] = 1
+    records: Annotated[int, Field(ge=1, le=MOST_RECORDS)] = 1
 
     @property
     def card(self) -> Card:

@@ -113,8 +113,18 @@ def grouped(digest: bytes) -> str:
 
 
 def fits(told: str, fingerprint: str) -> bool:
-    """Whether a fingerprint is the one that was read out; spaces and case do not matter."""
-    return "".join(told.split()).upper() == "".join(fingerprint.split()).upper()
+    """Whether a fingerprint is the one that was read out; spaces and case do not matter.
+
+    Raises:
+        ConfigError: a part of one, or more than one.
+    """
+    said, known = ("".join(each.split()).upper() for each in (told, fingerprint))
+    if len(said) != len(known):
+        raise ConfigError(
+            f"{told!r} has {len(said)} letters and digits, and all of it has {len(known)}: "
+            f"{len(known) // 4} groups of 4; give it as it was told"
+        )
+    return said == known
 
 
 @dataclass(frozen=True)
@@ -293,9 +303,7 @@ def load(folder: Path) -> Keys:
     try:
         certificate = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
     except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"the keys in {folder} cannot be read ({why(error)}); make some with `tacit keys new`"
-        ) from error
+        raise ConfigError(_unreadable(folder / "tls.crt", error)) from error
     public = base64.b64encode(identity.public_key().public_bytes_raw()).decode()
     if public != card.signing_key:
         raise ConfigError(
@@ -315,12 +323,21 @@ def read_identity(folder: Path) -> Ed25519PrivateKey:
     try:
         found = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"the keys in {folder} cannot be read ({why(error)}); make some with `tacit keys new`"
-        ) from error
+        raise ConfigError(_unreadable(path, error)) from error
     if not isinstance(found, Ed25519PrivateKey):
         raise ConfigError(f"{path} is not an Ed25519 key; make new keys")
     return found
+
+
+def _unreadable(path: Path, error: Exception) -> str:
+    """What to do about a key or a certificate that cannot be read."""
+    if isinstance(error, OSError):
+        return f"{path} cannot be read ({why(error)}); restore it from a copy of the folder"
+    what = "empty" if not path.stat().st_size else "damaged, or no PEM file"
+    return (
+        f"{path} is {what}; restore it from a copy of the folder. If there is none, make new keys "
+        "with `tacit keys new`, and tell the other members"
+    )
 
 
 def read_card(path: Path) -> Card:
@@ -348,6 +365,10 @@ def parse_card(data: bytes | str, path: str) -> Card:
     Raises:
         ConfigError: it is not a card.
     """
+    raw = data.encode() if isinstance(data, str) else data
+    if raw.lstrip().startswith(b"-----BEGIN"):
+        what = "a private key, which is never sent," if b"PRIVATE KEY" in raw else "a PEM file"
+        raise ConfigError(f"{path} is {what} and not an agent's card; give its card.toml")
     found = toml.parse(data, path, _LARGEST)
     names = {each.name for each in fields(Card)}
     told = toml.other_than("an agent's card", found)

@@ -81,6 +81,11 @@ def run(
     Raises:
         TacitError: a fault in files, budget, network or neighbours.
     """
+    if options.state.resolve() == options.keys.resolve():
+        raise ConfigError(
+            f"--state {options.state} is the folder of the keys; give the state, which others may "
+            "be shown, a folder of its own"
+        )
     found, by = check(options), carrier or Zenoh()
     manifest, keys, number, _ = found
     graph = sum_graph(manifest)
@@ -387,6 +392,12 @@ def _tell_failures(objective: Any) -> None:
                 "some": "every evaluation of" if agent in became.silent else "some evaluations of",
                 "told": told,
             },
+        )
+    for value in became.constant.values():
+        log.warning(
+            "this site's simulator gave the same value everywhere, %(value).6g: does it read its "
+            "parameters? Nobody else is told",
+            {"value": value},
         )
     for told in became.losses.values():
         log.warning(

@@ -15,6 +15,9 @@ from tacit.privacy.ledger.lock import make_durable, still_there
 
 _FORMAT = 6
 
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+"""Errors of a file that is cut off, or of another kind."""
+
 
 class Journal:
     """What one member stores about one run. Thread-safe; threads wait for each other.
@@ -59,6 +62,8 @@ class Journal:
         if known is None:
             self._file.execute(f"PRAGMA user_version = {_FORMAT}")
             self._file.execute("INSERT INTO run VALUES (?)", (self.run,))
+        elif not known[0]:
+            raise self._damaged("it was cut off")
         elif known[0] != self.run:
             raise ConfigError(_other_run(path.parent, known[0], self.run))
         elif self._file.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
@@ -105,11 +110,19 @@ class Journal:
         """Close the file."""
         self._file.close()
 
+    def _damaged(self, reason: str) -> RuntimeFailure:
+        return RuntimeFailure(
+            f"the journal {self.path} is damaged ({reason}); nothing was sent. Put the newest copy "
+            "of the state back; if there is none, agree on a new manifest, for a run of its own"
+        )
+
     @contextmanager
     def _telling(self) -> Generator[None, None, None]:
         try:
             yield
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+                raise self._damaged(str(error)) from error
             raise RuntimeFailure(
                 f"the journal {self.path} cannot be written ({error}); nothing was sent. Free "
                 "some space or repair the disk, and give the same command again"
@@ -128,7 +141,7 @@ def check_state(folder: Path, run: str) -> None:
     place = f"{path.resolve().as_uri()}?mode=ro"
     with suppress(sqlite3.Error), closing(sqlite3.connect(place, uri=True)) as file:
         known = file.execute("SELECT id FROM run").fetchone()
-        if known is not None and known[0] != run:
+        if known is not None and known[0] and known[0] != run:
             raise ConfigError(_other_run(folder, known[0], run))
 
 

@@ -27,6 +27,30 @@ CONTENTS, SIGNATURE = "bundle.json", "bundle.sig"
 CONTEXT = b"tacit bundle 1\n"
 """What is signed before the list, so that the signature says what it is for."""
 
+README = """\
+This bundle shows what a run of tacit between sites guaranteed, as {name} has it.
+
+  report.html         everything on one page; open it in a browser, offline
+  guarantee.json      what is protected, from whom, at which epsilon and delta, and who proved it
+  study.toml          what was computed
+  manifest.toml       what all members agreed to and signed, the study included
+  ledger.json         what was charged to the privacy budget for this run, and for no other
+  versions.json       versions of the software
+  result.json         how the run ended
+  all others          the answer, as it was released
+  bundle.json         SHA-256 of every file
+  bundle.sig          Ed25519 signature in base64 over the line "tacit bundle 1", a line feed, and
+                      bundle.json; the key is signing_key of {name} in manifest.toml
+
+Verify it, with the fingerprint that {name} told you over another channel:
+
+  tacit verify FILE --fingerprint "XXXX XXXX ..."
+"""
+"""Contents of `README.txt`, for the name of a member."""
+
+PRIVATE = ("round_seconds", "epsilon_of_account")
+"""What a member's `result.json` has for its owner alone."""
+
 _WRITES = "`tacit bundle` writes one"
 
 LARGEST = 1 << 28

@@ -15,38 +15,24 @@ from tacit import __version__
 from tacit.arguments import checked
 from tacit.deploy.files import why, write_bytes
 from tacit.deploy.identity.keys import load, sign
-from tacit.deploy.operate.archive import CONTENTS, CONTEXT, FORMAT, SIGNATURE, digests, packed
+from tacit.deploy.operate.archive import (
+    CONTENTS,
+    CONTEXT,
+    FORMAT,
+    PRIVATE,
+    README,
+    SIGNATURE,
+    Tampered,
+    digests,
+    packed,
+)
 from tacit.deploy.operate.finished import MANIFEST, Finished, read_finished
+from tacit.deploy.operate.recompute import NotRecomputed, Rerun
 from tacit.deploy.operate.report import REPORT, render_report
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.answer import files_of
 from tacit.privacy.ledger.extract import extract, spent
 from tacit.study.fitted import MODEL, NAME, REGRESSIONS
-
-README = """\
-This bundle shows what a run of tacit between sites guaranteed, as {name} has it.
-
-  report.html         everything on one page; open it in a browser, offline
-  guarantee.json      what is protected, from whom, at which epsilon and delta, and who proved it
-  study.toml          what was computed
-  manifest.toml       what all members agreed to and signed, the study included
-  ledger.json         what was charged to the privacy budget for this run, and for no other
-  versions.json       versions of the software
-  result.json         how the run ended
-  all others          the answer, as it was released
-  bundle.json         SHA-256 of every file
-  bundle.sig          Ed25519 signature in base64 over the line "tacit bundle 1", a line feed, and
-                      bundle.json; the key is signing_key of {name} in manifest.toml
-
-Verify it, with the fingerprint that {name} told you over another channel:
-
-  tacit verify FILE --fingerprint "XXXX XXXX ..."
-"""
-"""Contents of `README.txt`, for the name of a member."""
-
-
-PRIVATE = ("round_seconds", "epsilon_of_account")
-"""What a member's `result.json` has for its owner alone."""
 
 
 @checked(ConfigError)
@@ -72,16 +58,23 @@ def write_bundle(
         Path of the bundle.
 
     Raises:
-        ConfigError: the run has not finished, its noise came from a seed, or files or keys do not
-            fit it.
+        ConfigError: the run has not finished, its noise came from a seed, files or keys do not fit
+            it, or `path` is among them.
         LedgerError: a ledger that cannot be read, or has no release of the run.
         RuntimeFailure: the bundle could not be written.
     """
     if path.exists() and not force:
         raise ConfigError(f"{path} exists already; choose another name, or give --force")
+    if ledger is not None and path.exists() and ledger.exists() and path.samefile(ledger):
+        raise ConfigError(f"{path} is the ledger; choose another name, with --output")
     if not path.parent.is_dir():
         raise ConfigError(f"{path.parent} is not a directory; make it, or choose another --output")
     found, own = read_finished(state), load(keys)
+    for folder, what in ((keys, "the keys are"), (state, "the state is")):
+        if folder.resolve() in path.resolve().parents:
+            raise ConfigError(
+                f"{path} is in {folder}, where {what}; write the bundle elsewhere (--output)"
+            )
     if found.simulated:
         raise ConfigError(
             f"the noise of the run in {state} came from a seed and protects nobody, so there is "
@@ -148,7 +141,31 @@ def _files(found: Finished, ledger: Path | None) -> dict[str, bytes]:
             files[name] = (found.folder / name).read_bytes()
         except OSError as error:
             raise ConfigError(f"{found.folder / name} cannot be read ({why(error)})") from error
+    _check(found, Rerun(run, found.manifest, [found.versions["tacit"], __version__]), files)
     return files
+
+
+def _check(found: Finished, rerun: Rerun, files: dict[str, bytes]) -> None:
+    """Refuse to sign what a verifier would call tampered.
+
+    Raises:
+        ConfigError: a file of the state that does not follow from the others.
+    """
+    own = found.guarantee
+    try:
+        if own is not None and own.owner != found.name:
+            raise Tampered(f"guarantee.json is that of {own.owner!r}, not of {found.name!r}")
+        if own is not None:
+            rerun.guarantee(own, json.loads(files["guarantee.json"]))
+        rerun.check_words(files, found.name)
+        rerun.answer(files)
+    except NotRecomputed:
+        return  # of another version of tacit, with which it can be verified
+    except Tampered as error:
+        raise ConfigError(
+            f"{found.folder} is not as the run left it, and nothing was signed: {error}. Restore "
+            "the file from a copy of the folder"
+        ) from error
 
 
 def _ledger(state: Path) -> Path:

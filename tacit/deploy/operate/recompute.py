@@ -18,8 +18,7 @@ from jaxtyping import Float
 from tacit import __version__
 from tacit.deploy.agreement.declared import Declared, check_secure, declared
 from tacit.deploy.agreement.manifest import Manifest, check_runnable
-from tacit.deploy.operate.archive import Tampered, document
-from tacit.deploy.operate.bundle import PRIVATE, README
+from tacit.deploy.operate.archive import PRIVATE, README, Tampered, document
 from tacit.deploy.operate.finished import MANIFEST, Finished
 from tacit.deploy.operate.report import REPORT, render_report
 from tacit.deploy.operate.results import Outcome, answer_files, guarantee_document

@@ -10,6 +10,16 @@ from tacit.arguments import checked
 from tacit.deploy.files import why
 from tacit.errors import ConfigError
 
+_KEYS = {"run", "name", "time", "state", "round", "rounds", "round_seconds", "without"} | {
+    *("waiting_for", "neighbours", "messages", "paid")
+}
+_OF_A_PEER = {"silent_seconds", "waited_seconds", "finished"}
+
+_DAMAGED = (
+    "is damaged: it was cut off or changed. A running member writes it again within a second; if "
+    "it has ended, restore the file, or give the same command again"
+)
+
 
 @checked(ConfigError)
 def read_status(state: Path) -> dict[str, Any]:
@@ -19,11 +29,13 @@ def read_status(state: Path) -> dict[str, Any]:
         state: state directory of the member.
 
     Raises:
-        ConfigError: no status file, since the member has not been started.
+        ConfigError: no status file, since the member has not been started, or a damaged one.
     """
     try:
         found: Any = json.loads((state / "status.json").read_bytes())
-    except (OSError, ValueError) as error:
+    except ValueError as error:
+        raise ConfigError(f"{state / 'status.json'} {_DAMAGED}") from error
+    except OSError as error:
         raise ConfigError(
             f"{state} has no status ({why(error)}); give the --state directory of a member that "
             "has been started"
@@ -33,7 +45,21 @@ def read_status(state: Path) -> dict[str, Any]:
             f"{state / 'status.json'} is not the status of a member; give the --state directory of "
             "a member that has been started"
         )
+    if not _whole(found):
+        raise ConfigError(f"{state / 'status.json'} {_DAMAGED}")
     return found
+
+
+def _whole(found: dict[str, Any]) -> bool:
+    """Whether a status has all its parts."""
+    peers, numbers = found.get("neighbours"), (int, float)
+    return (
+        found.keys() >= _KEYS
+        and isinstance(found["time"], numbers)
+        and isinstance(found["messages"], dict)
+        and isinstance(peers, dict)
+        and all(isinstance(each, dict) and each.keys() >= _OF_A_PEER for each in peers.values())
+    )
 
 
 def spent(status: dict[str, Any]) -> dict[str, Any] | None:

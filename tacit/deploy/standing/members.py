@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.deploy.agreement.manifest import Manifest
+from tacit.deploy.agreement.manifest import MOST_RECORDS, Manifest
 from tacit.deploy.files import make_folder, why, write_text
 from tacit.deploy.identity.keys import Card, fits, grouped, parse_card
 from tacit.deploy.identity.pinning import check_trusted, distrust, trust, trusted
@@ -63,7 +63,7 @@ def read_member(path: Path) -> MemberFile:
         ) from error
     found = toml.parse(data, str(path))
     records = found.get("records")
-    good = records is None or (type(records) is int and 1 <= records <= 10**9)
+    good = records is None or (type(records) is int and 1 <= records <= MOST_RECORDS)
     known = set(found) <= {"format", "records", "card"} and isinstance(found.get("card"), str)
     if found.get("format") != _FORMAT or not good or not known:
         raise ConfigError(f"{path} is not a member's file; `tacit site join` writes one")

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit import checks
+from tacit.deploy.agreement.manifest import MOST_RECORDS
 from tacit.deploy.files import check_private, make_folder, why, write_text
 from tacit.deploy.identity.keys import Keys, create, load
 from tacit.deploy.standing.members import MemberFile
@@ -133,7 +135,10 @@ def find(folder: Path) -> Site:
     check_private(folder)
     found = toml.parse(data, str(path))
     if found.pop("format", None) != _FORMAT or set(found) - {"datasets"}:
-        raise ConfigError(f"{path} is not a file of the format {_FORMAT!r}")
+        raise ConfigError(
+            f"{path} is damaged, or of another version: it has not the format {_FORMAT!r}. Restore "
+            "it from a copy of the folder"
+        )
     datasets: dict[str, Path] = {}
     for name, each in found.get("datasets", {}).items():
         if not isinstance(each, dict) or set(each) != {"data"} or not isinstance(each["data"], str):
@@ -177,10 +182,11 @@ def join(
             "a site with records gives --data, its number of records and --epsilon; a coordinator "
             "gives none of them, and an --address"
         )
+    if records is not None and not 1 <= records <= MOST_RECORDS:
+        raise ConfigError(f"--records {records} must be from 1 to {MOST_RECORDS:,}")
     if data is None and not address:
         raise ConfigError("a coordinator is dialled by the others: give its --address HOST:PORT")
-    if data is not None and not data.is_file():
-        raise ConfigError(f"--data {data}: there is no such file")
+    _check_file(data)
     make_folder(folder)
     folder.chmod(0o700)
     keys = create(folder / "keys", name, address)
@@ -193,6 +199,12 @@ def join(
     path = site.folder / f"{name}.member.toml"
     write_text(path, MemberFile(keys.card, records).toml())
     return site, path
+
+
+def _check_file(data: Path | None) -> None:
+    if data is not None and not data.is_file():
+        what = "it is a folder; name the file in it" if data.is_dir() else "there is no such file"
+        raise ConfigError(f"--data {data}: {what}")
 
 
 def set_budget(
@@ -216,9 +228,9 @@ def set_budget(
         PrivacyError: a budget out of range.
     """
     if data is None and dataset not in site.datasets:
-        raise ConfigError(f"{dataset!r} is a new dataset: give its records with --data")
-    if data is not None and not data.is_file():
-        raise ConfigError(f"--data {data}: there is no such file")
+        hint = checks.hint(dataset, tuple(site.datasets), "give its records with --data")
+        raise ConfigError(f"{dataset!r} is a new dataset; {hint}")
+    _check_file(data)
     if not site.ledger.exists():
         Ledger.create(site.ledger).close()
     with Ledger.open(site.ledger) as ledger:

@@ -213,8 +213,8 @@ def _check_fit(
     if step > noise:
         raise PrivacyError(
             f"noise of scale {float(noise):.4g} is finer than the finest grid whose 2^52 steps "
-            f"hold values up to {float(max(largest, sensitivity)):.4g}: take more noise, or state "
-            "a smaller bound on the values"
+            f"hold values up to {float(max(largest, sensitivity)):.4g}: take more noise "
+            "(a smaller epsilon), or state a smaller bound on the values"
         )
 
 

@@ -20,6 +20,9 @@ TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".pq")
 """Suffixes of tables, in lower case."""
 
 _PART = r"""[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+_CURLY = "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u00ab\u00bb"
+"""Quotation marks of a word processor."""
+
 _LONG_KEY = re.compile(rf"(?:^|[\[{{,]){_PART}(?:\.{_PART}){{{_DEEPEST}}}", re.MULTILINE)
 
 
@@ -134,6 +137,8 @@ def _looks_like_a_table(name: str, text: str) -> bool:
 def _unquoted(text: str, line: int) -> str:
     """The remedy for a line, which may have text for which TOML wants quotes, or other quotes."""
     given = text.splitlines()[line - 1]
+    if curly := [each for each in given if each in _CURLY]:
+        return f'{curly[0]} is a quotation mark of a word processor; write straight ones: "..."'
     if re.search(r'"[^"]*\\', given):
         return "write \\\\ for \\, or put a Windows path in single quotes: 'C:\\data\\visits.csv'"
     if word := re.search(r"=\s*([^\W\d][\w.-]*)\s*(?:#.*)?$", given):

@@ -39,6 +39,9 @@ class Destination:
         resume: whether to resume from the checkpoint of an interrupted run.
         resumable: whether the command can resume one; if not, no checkpoint is kept.
         option: whether --output named the directory, for messages.
+
+    Raises:
+        ConfigError: `path` is the current folder, or one that holds it.
     """
 
     path: Path
@@ -48,6 +51,15 @@ class Destination:
     option: bool = False
     _lock: FileLock | None = field(default=None, init=False, repr=False, compare=False)
     _staged: bool = field(default=False, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        here, there = Path.cwd(), self.path.resolve()
+        if there in (here, *here.parents):
+            what = "the current folder" if there == here else "a folder that holds the current one"
+            raise ConfigError(
+                f"{self._named} is {what}, and results are moved to a folder of their own; give "
+                f"the name of a new one, such as {str(self.path / 'results')!r}"
+            )
 
     @property
     def checkpoint(self) -> Path:

@@ -304,6 +304,16 @@ def test_an_audit_is_not_added_to_other_results(tmp_path: Path) -> None:
         ("".join(["age;arm;ill\n", *(f"1.{k:03},5;a;1\n" for k in range(99))]), "thousands marks"),
         ("age,arm,ill\n34,a,1\n", "'age' has a value in one record only"),
         ("age,arm,ill\n34,a,0\n35,b,0\n", "declare its levels (ill=0,1)"),
+        ("Export of ward 7\nage,arm,ill\n34,a,1\n", "if a title stands above the column names"),
+        (
+            "Export of ward 7,,,\nage,arm,ill\n34,a,1\n",
+            "if a title stands above them, delete it",
+        ),
+        ("age,arm\n" + "".join(f"{k}.5 y,a\n" for k in range(60)), "such as '0.5 y' are no num"),
+        (
+            "age,arm\n" + "".join(f"{'2024-01-05' if k % 2 else 45292 + k},a\n" for k in range(9)),
+            "line 2 holds '45292', a day as Excel counts them, among dates as text",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_table_is_named(tmp_path: Path, text: str, said: str) -> None:
@@ -326,7 +336,24 @@ def test_what_is_odd_in_a_table_is_told(patients: Path, tmp_path: Path) -> None:
         ("site serve --page 99999999", "must be at most 65535"),
         (
             "manifest new STUDY out.toml --data TABLE --agent card.toml=0",
-            "at least 1, CARD=RECORDS",
+            "from 1 to 1,000,000,000, CARD=RECORDS",
+        ),
+        (
+            "manifest new STUDY out.toml --data TABLE --agent card.toml=999999999999",
+            "from 1 to 1,000,000,000, CARD=RECORDS",
+        ),
+        ("advise --records 9 --parameters 1000000000 --agents 5 --epsilon 1", "at most 10,000"),
+        ("advise --records 9 --parameters 4 --agents 1000000 --epsilon 1", "--agents 1000000 is"),
+        ("plan gossip --graph ring --agents 100000 --steps 5 -z 5", "--agents 100000 is more"),
+        ("plan masks --graph ring --agents 100000 -e 1 -r 5", "--agents 100000 is more"),
+        ("reproduce --paper Huang --list", "did you mean 'huang2015'?"),
+        ("reproduce huang2015/fig9 --list", "huang2015/fig9"),
+        ("table1 TABLE age --site clinic --size 1000000", "--size 1,000,000 declares"),
+        ("sweep STUDY -e 0,5", "(in '0,5', commas separate values; write 0.5 with a point)"),
+        ("site join --site NEW --name n --data FOLDER --records 61 --epsilon 1", "it is a folder"),
+        (
+            "site join --site NEW --name n --data TABLE --records 1000000000000 --epsilon 1",
+            "must be from 1 to 1,000,000,000",
         ),
         ("keys authority NEW --name=", "cannot be an authority's name"),
         ("keys rotate NEW", "make some with `tacit keys new"),
@@ -338,6 +365,7 @@ def test_values_out_of_range(patients: Path, tmp_path: Path, words: str, said: s
     (study := tmp_path / "study.toml").write_text(STUDY)
     (empty := tmp_path / "empty.csv").write_text("")
     places = {"TABLE": patients, "STUDY": study, "NEW": tmp_path / "new", "EMPTY": empty}
+    places |= {"FOLDER": tmp_path}
     output = told(*(places.get(word, word) for word in words.split()))
     assert said in " ".join(output.split())
 
@@ -349,3 +377,55 @@ def test_a_site_may_declare_more_records_than_it_has(patients: Path, tmp_path: P
         app, ["site", "join", "--site", str(tmp_path / "new"), *map(str, words)]
     )
     assert (done.exit_code, "It declares 64 records" in done.output) == (0, True), done.output
+
+
+def test_a_pattern_without_quotes(patients: Path) -> None:
+    (other := patients.with_name("b.csv")).write_text(patients.read_text())
+    for words in (("fit", patients, other, "died ~ age"), ("table1", other, patients, "age")):
+        family = ("-f", "binomial") if "fit" in words else ()
+        said = " ".join(told(*words, *family).split())
+        assert "two tables, and one is taken: put a pattern in quotes" in said
+        assert f"'{patients.parent}/*.csv'" in said
+
+
+def test_an_epsilon_without_noise_is_named(patients: Path) -> None:
+    words = ("fit", patients, "age ~ years", "-f", "gaussian", "--site", "clinic", "-e", "1e300")
+    assert "take more noise (a smaller --epsilon than 1e+300)" in told(*words)
+
+
+def test_records_that_are_left_out_are_blamed(patients: Path) -> None:
+    rows = patients.read_text().splitlines()
+    bare = [
+        row if k < 2 else row.replace(",a,", ",,").replace(",b,", ",,")
+        for k, row in enumerate(rows)
+    ]
+    patients.write_text("\n".join(bare) + "\n")
+    words = ("table1", patients, "age", "--by", "arm", "--site", "clinic", "--levels", "arm=a,b")
+    assert "59 of 60 records lack a value and were left out, and of the others" in told(*words)
+
+
+def test_a_target_of_one_value_and_a_file_that_is_there_twice(patients: Path) -> None:
+    lines = patients.read_text().splitlines()
+    for name in ("a.csv", "a (copy).csv"):
+        rows = [row.replace(",0,", ",1,") for row in lines[1:]]
+        patients.with_name(name).write_text("\n".join([lines[0], *rows]) + "\n")
+    words = ["fit", patients.with_name("a*.csv"), "died ~ age", "--family", "binomial"]
+    words += ["--levels", "died=0,1", "--output", patients.with_name("results")]
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert done.exit_code == 0, done.output
+    assert "NOTE: every record has died = '1', so there is nothing to learn of it" in done.stderr
+    assert "NOTE: the files 'a' and 'a (copy)' hold the same records" in done.stderr
+
+
+def test_quotation_marks_of_a_word_processor(tmp_path: Path) -> None:
+    study = write(tmp_path, changed('"dpsg"', "\u201cdpsg\u201d"))
+    assert "\u201c is a quotation mark of a word processor; write straight ones" in told(
+        "run", study
+    )
+
+
+def test_a_state_in_the_place_of_the_keys(tmp_path: Path) -> None:
+    words = ("--manifest", tmp_path / "run.toml", "--data", tmp_path / "visits.csv")
+    for command in (("agent", *words), ("coordinator", *words[:2])):
+        said = told(*command, "--keys", tmp_path, "--state", tmp_path / ".", "--dry-run")
+        assert f"--state {tmp_path} is the folder of the keys" in said

@@ -54,7 +54,7 @@ def test_a_bundle_is_verified(finished: Ended, bundle: Path) -> None:
 
 
 def test_what_is_wrong_is_one_line_and_an_exit_code(bundle: Path, tmp_path: Path) -> None:
-    said = invoke("verify", bundle, "--fingerprint", "ABCD EFGH", code=1)
+    said = invoke("verify", bundle, "--fingerprint", "ABCD " * 8, code=1)
     assert ": TAMPERED" in said
     assert "wrong   it is signed by 'north'" in said
     changed = tmp_path / "changed.zip"
@@ -100,6 +100,45 @@ def test_a_bundle_is_not_overwritten_unasked(finished: Ended, bundle: Path) -> N
     found = json.loads(invoke("bundle", finished.state, *options))
     assert found["file"] == str(bundle)
     assert found["bytes"] == bundle.stat().st_size
+
+
+def test_a_bundle_replaces_no_key_and_no_part_of_the_state(finished: Ended) -> None:
+    for folder, name, what in (
+        (finished.keys.folder, "identity.pem", "where the keys are"),
+        (finished.state, "model.npz", "where the state is"),
+        (finished.state, "new.zip", "where the state is"),
+    ):
+        path = folder / name
+        before = path.read_bytes() if path.exists() else None
+        words = ("bundle", finished.state, "--keys", finished.keys.folder, "--force", "-o", path)
+        assert what in invoke(*words, code=2)
+        assert (path.read_bytes() if path.exists() else None) == before
+    words = ("bundle", finished.state, "--keys", finished.keys.folder, "--force")
+    words += ("--ledger", finished.ledger, "-o", finished.ledger)
+    before = finished.ledger.read_bytes()
+    assert "is the ledger" in invoke(*words, code=2)
+    assert finished.ledger.read_bytes() == before
+
+
+def test_a_report_replaces_nothing_unasked(bundle: Path, tmp_path: Path) -> None:
+    before = bundle.read_bytes()
+    for force in ((), ("--force",)):
+        assert "is the bundle that is read" in invoke(
+            "verify", bundle, "--report", bundle, *force, code=2
+        )
+    assert bundle.read_bytes() == before
+    (mine := tmp_path / "thesis.docx").write_text("mine")
+    assert "give --force to replace it" in invoke("verify", bundle, "--report", mine, code=2)
+    assert mine.read_text() == "mine"
+    invoke("verify", bundle, "--report", mine, "--force")
+    assert mine.read_bytes() == unpacked(bundle)["report.html"]
+
+
+def test_half_a_fingerprint_is_no_verdict(finished: Ended, bundle: Path) -> None:
+    half = finished.keys.card.fingerprint()[:19]
+    said = invoke("verify", bundle, "--fingerprint", half, code=2)
+    assert f"error: {half!r} has 16 letters and digits, and all of it has 32" in said
+    assert "TAMPERED" not in said
 
 
 def test_the_report_of_a_member_is_written_again(finished: Ended, tmp_path: Path) -> None:

@@ -109,7 +109,8 @@ def test_new_members_need_their_owners_fingerprint(three: Three) -> None:
     words = ["propose", study, "--site", north, "--member", file, "--yes"]
     for more, said in (
         ([], "told you over another channel"),
-        (["--fingerprint", "south=ABCD"], "It is not trusted"),
+        (["--fingerprint", f"south={'ABCD' * 8}"], "It is not trusted"),
+        (["--fingerprint", "south=ABCD"], "'ABCD' has 4 letters and digits, and all of it has 32"),
         (["--fingerprint", "south"], "must be NAME=CODE"),
         (["--fingerprint", "east=ABCD"], "no --member file is of that name"),
         (["--records", "south=many"], "not a number of records"),

@@ -72,12 +72,31 @@ def test_it_says_what_a_member_does_not_do_any_more_or_not_yet(tmp_path: Path) -
     assert "never" in told.output
 
 
-@pytest.mark.parametrize("content", [None, "{", ""])
-def test_no_status_is_said_plainly(tmp_path: Path, content: str | None) -> None:
-    if content is not None:
-        (tmp_path / "status.json").write_text(content)
+def test_no_status_is_said_plainly(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["status", str(tmp_path)])
     assert done.exit_code == 2 and "has no status" in done.output
+
+
+@pytest.mark.parametrize("cut", [0, 1, 100, -3])
+def test_a_status_that_is_cut_off_is_damaged(tmp_path: Path, cut: int) -> None:
+    path = written(tmp_path) / "status.json"
+    path.write_text(path.read_text()[:cut])
+    done = CliRunner().invoke(app, ["status", str(tmp_path)])
+    assert done.exit_code == 2 and "status.json is damaged: it was cut off" in done.output
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"neighbours": {"south": {"silent_seconds": 1.0, "waited_seconds": 0.0}}},
+        {"neighbours": None},
+        {"time": "now"},
+        {"messages": []},
+    ],
+)
+def test_a_status_that_was_edited_is_damaged(tmp_path: Path, change: dict[str, Any]) -> None:
+    done = CliRunner().invoke(app, ["status", str(written(tmp_path, **change))])
+    assert done.exit_code == 2 and "status.json is damaged" in done.output
 
 
 def test_a_directory_that_is_not_there_is_not_waited_for(tmp_path: Path) -> None:

@@ -158,6 +158,12 @@ def test_the_file_predicts_the_same(tmp_path: Path) -> None:
     assert again.formula == "hazard of died = true on age, sex by ward"
     assert again.cite() == fit.cite()
     document = json.loads((tmp_path / "regression.json").read_text())
+    values = document["table"]["values"]
+    document["table"]["values"] = [float("nan"), *values[1:]]
+    (tmp_path / "cut.json").write_text(json.dumps(document))
+    with pytest.raises(ProblemError, match="it is damaged: a number in it is not finite"):
+        load_hazards(tmp_path / "cut.json")
+    document["table"]["values"] = values
     document["table"]["joint"] = document["table"]["joint"][:-1]
     (tmp_path / "cut.json").write_text(json.dumps(document))
     with pytest.raises(ProblemError, match=r"cut\.json: is not a Cox regression that tacit has"):

@@ -138,3 +138,15 @@ def test_an_unknown_level_is_answered_with_what_can_be_done_now() -> None:
             with pytest.raises(ProblemError, match=said) as caught:
                 call(table.assign(arm=given))
             assert "map =" not in str(caught.value)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity"])
+def test_a_file_with_a_number_that_is_none_is_damaged(tmp_path: Path, number: str) -> None:
+    fit = fitted()
+    fit.save(path := tmp_path / "fit.json")
+    value = repr(float(fit.result.answer.values[0]))
+    text = path.read_text()
+    assert text.count(value) == 1
+    path.write_text(text.replace(value, number))
+    with pytest.raises(ProblemError, match="is damaged: a number in it is not finite"):
+        load_regression(path)

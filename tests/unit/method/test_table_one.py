@@ -341,6 +341,15 @@ def test_small_counts_are_suppressed_where_asked() -> None:
     assert math.isnan(number(table, "stage", "III", "low", "percent").value)
     assert "<30" in table.summary() and "adds no privacy" in table.sentence()
     assert "$<$30" in table.to_latex() and "&lt;30" in table.to_html()
+    assert "nothing is shown" not in table.sentence()
+
+
+@pytest.mark.parametrize("noise", [0.0, 300.0])
+def test_where_every_count_is_suppressed_nothing_is_said_of_noise(noise: float) -> None:
+    method = dataclasses.replace(METHOD, suppress_below=10**6)
+    said = method.told(cells(TABLE), [noise] * 5, 3, 3).sentence()
+    assert "That is every count, so nothing is shown: lower suppress_below." in said
+    assert "No noise was added" not in said
 
 
 def test_it_prints_as_text_html_and_latex() -> None:

@@ -13,12 +13,14 @@ import pandas as pd
 import pytest
 
 import tacit
+from tacit._engine.doubts import doubts
 from tacit.errors import OracleError, ProblemError
 from tacit.method import ORZO
 from tacit.network import Coordinator
 from tacit.privacy.ledger import Ledger
 from tacit.problem import black_box_problem
-from tacit.problem.repeated import check_repeats, checked_meanwhile, difference
+from tacit.problem.answers import difference
+from tacit.problem.repeated import check_repeats, checked_meanwhile
 from tacit.problem.simulator import tried_cost
 
 
@@ -85,6 +87,30 @@ def test_a_failure_there_ends_the_run_before_it_begins() -> None:
     skipping = black_box_problem(broken, 2, x0=[0.0], on_failure="skip")
     check_repeats(skipping.objectives, skipping.start())
     assert skipping.objectives.host.tally.skipped.sum() == 0
+
+
+def test_a_simulator_that_counts_after_the_look_is_told_of() -> None:
+    cost, _ = counted(max(0, k - 8) for k in itertools.count())
+    task = black_box_problem(cost, 2, x0=[1.0])
+    result = tacit.run(task, Coordinator(2), ORZO(step=0.1), rounds=3)
+    assert list(result.changed) == ["agent 0"] and result.changed["agent 0"].startswith("answered")
+    assert any("the same point has two values" in each for each in doubts(result))
+    task = black_box_problem(lambda x, agent: float(x @ x), 2, x0=[1.0])
+    assert not tacit.run(task, Coordinator(2), ORZO(step=0.1), rounds=3).changed
+
+
+@pytest.mark.parametrize("records", [None, [np.ones(2), np.ones(3)]])
+def test_a_simulator_that_reads_no_parameter_is_told_of(records: Any) -> None:
+    def flat(x: np.ndarray, own: Any) -> Any:
+        return 2.5 if records is None else np.full(len(own), 2.5)
+
+    task = black_box_problem(flat, records or 2, x0=[1.0])
+    result = tacit.run(task, Coordinator(2), ORZO(step=0.1), rounds=2)
+    assert result.constant == {"agent 0": 2.5, "agent 1": 2.5}
+    assert any("does the simulator read its parameters?" in each for each in doubts(result))
+    one = black_box_problem(lambda x, agent: agent * float(x @ x), 2, x0=[1.0])
+    result = tacit.run(one, Coordinator(2), ORZO(step=0.1), rounds=2)
+    assert list(result.constant) == ["agent 0"]
 
 
 def test_an_owner_is_told_of_its_own_cost() -> None:

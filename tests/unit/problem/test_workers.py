@@ -22,7 +22,7 @@ from tacit._engine.doubts import doubts
 from tacit.errors import OracleError, ProblemError
 from tacit.method.d_zoa_solver import DZOASolver
 from tacit.privacy import ClippedDifferences
-from tacit.problem import black_box, black_box_problem, record_box
+from tacit.problem import black_box, black_box_problem, listening, record_box
 from tacit.problem.program import Program
 from tacit.types import Context
 
@@ -308,6 +308,7 @@ def test_a_program_has_a_folder_and_variables_for_each_agent(tmp_path: Path) -> 
         ("echo nan", "returned nan, which is not a finite number"),
         ("kill -9 $$", "ended by the signal SIGKILL"),
         ("sleep 60", "no answer within timeout=0.5 seconds and was stopped.* Give it more"),
+        ("sleep 60 & echo 3.5", "left a process behind, which still held its output open after t"),
     ],
 )
 def test_programs_that_fail(script: str, message: str) -> None:
@@ -315,6 +316,25 @@ def test_programs_that_fail(script: str, message: str) -> None:
     asked(host)
     with pytest.raises(OracleError, match=message):
         host.raise_pending()
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_program_that_prints_without_end(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "LARGEST", 1_000_000)
+    host = black_box(command=["sh", "-c", f"yes 3.5 >&{stream}"], agents=3).host
+    asked(host)
+    with pytest.raises(OracleError, match=r"printed more than 1 MB and was stopped.*print less"):
+        host.raise_pending()
+
+
+def test_what_a_program_leaves_behind_is_ended_with_it(tmp_path: Path) -> None:
+    script = f"sleep 60 & echo $! > {tmp_path / 'number'}; echo 3.5"
+    host = black_box(command=["sh", "-c", script], agents=3, timeout=0.3).host
+    asked(host)
+    with pytest.raises(OracleError):
+        host.raise_pending()
+    left = Path("/proc") / (tmp_path / "number").read_text().strip() / "stat"
+    assert not left.exists() or left.read_text().rsplit(")", 1)[1].split()[0] == "Z"
 
 
 def test_refused_commands() -> None:

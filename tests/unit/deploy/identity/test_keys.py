@@ -10,6 +10,7 @@ import pytest
 from cryptography import x509
 
 from tacit.deploy.identity import certificates, keys
+from tacit.deploy.identity.keys import create, load, read_card
 from tacit.deploy.identity.pinning import trust, trusted
 from tacit.errors import ConfigError
 
@@ -192,3 +193,28 @@ def test_a_validity_that_no_certificate_can_have_is_refused_before_a_key_is_writ
         certificates.create_authority(tmp_path / "more", "all", days=0)
     assert (made.folder / "identity.pem").read_bytes() == before
     assert not (tmp_path / "more").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("identity.pem", "", "identity.pem is empty; restore it from a copy"),
+        ("identity.pem", "-----BEGIN PRIVATE", "identity.pem is damaged, or no PEM file; restore"),
+        ("tls.crt", "", "tls.crt is empty; restore it from a copy"),
+    ],
+)
+def test_keys_that_are_damaged(tmp_path: Path, name: str, text: str, said: str) -> None:
+    folder = create(tmp_path / "north", "north").folder
+    (folder / name).write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("identity.pem", "a private key, which is never sent"), ("tls.crt", "is a PEM file")],
+)
+def test_a_key_is_no_card(tmp_path: Path, name: str, said: str) -> None:
+    folder = create(tmp_path / "north", "north").folder
+    with pytest.raises(ConfigError, match=f"{said}.* give its card.toml"):
+        read_card(folder / name)

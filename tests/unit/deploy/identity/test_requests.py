@@ -85,7 +85,7 @@ def test_a_renewal_needs_no_call_and_changes_no_card(tmp_path: Path, authority: 
 
 def test_a_first_request_needs_its_fingerprint(tmp_path: Path, authority: Path) -> None:
     made = ask(tmp_path / "north", "north")
-    for told, word in ((None, "--fingerprint"), ("ABCD", "Nothing is signed")):
+    for told, word in ((None, "--fingerprint"), ("ABCD" * 8, "Nothing is signed")):
         with pytest.raises(ConfigError, match=word):
             approve(authority, made, tmp_path / "north.toml", told)
     assert not (tmp_path / "north.toml").exists() and not (authority / "issued").exists()
@@ -167,7 +167,7 @@ def test_who_pins_the_authority_compares_no_card(tmp_path: Path, authority: Path
         check(options)
     pem = (authority / "authority.crt").read_text()
     with pytest.raises(ConfigError, match="not trusted"):
-        trust_authority(made[0].folder, pem, "ABCD")
+        trust_authority(made[0].folder, pem, "ABCD" * 8)
     trust_authority(made[0].folder, pem, authority_fingerprint(pem).lower())
     check(options)
     # a voucher that is another's, or none, is as good as nothing

@@ -46,3 +46,15 @@ def test_a_transaction_that_is_cut_off_writes_nothing(tmp_path: Path) -> None:
     with again.writing() as file:
         assert file.execute("SELECT id FROM run").fetchall() == [(RUN,)]
     again.close()
+
+
+@pytest.mark.parametrize("length", [None, 100, 5_000, 17_000])
+def test_a_damaged_journal_is_no_full_disk(tmp_path: Path, length: int | None) -> None:
+    path = tmp_path / "journal.db"
+    Journal(path, RUN).close()
+    path.write_bytes(b"x" * 40_000 if length is None else path.read_bytes()[:length])
+    check_state(tmp_path, RUN)
+    with pytest.raises(
+        RuntimeFailure, match=r"is damaged \(.*\); nothing was sent. Put the newest"
+    ):
+        Journal(path, RUN)

@@ -8,6 +8,7 @@ import random
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tacit.deploy.identity.keys import create, renew
@@ -249,6 +250,31 @@ def test_what_cannot_be_attested_is_refused(finished: Ended, bundle: Path, tmp_p
     with pytest.raises(ConfigError, match="came from a seed and protects nobody"):
         write_bundle(seeded.state, keys, out)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["model.npz", "guarantee.json", "model.json", "result.json"])
+def test_a_state_with_a_file_of_another_member_is_not_signed(
+    finished: Ended, tmp_path: Path, name: str
+) -> None:
+    found = copied(finished, tmp_path)
+    path = found.state / name
+    if name == "model.npz":
+        with np.load(path) as file:
+            held = dict(file)
+        np.savez(path, **held | {"solution": held["solution"] + 1.0})
+    else:
+        text = path.read_text()
+        swap = {
+            "guarantee.json": ('"north"', '"west"'),
+            "model.json": ('"values": [', '"values": [0.125,'),
+            "result.json": ('"noise"', '"more": 1, "noise"'),
+        }
+        old, new = swap[name]
+        assert old in text
+        path.write_text(text.replace(old, new))
+    with pytest.raises(ConfigError, match="is not as the run left it, and nothing was signed"):
+        write_bundle(found.state, found.keys.folder, tmp_path / "b.zip")
+    assert not (tmp_path / "b.zip").exists()
 
 
 def test_a_renewed_certificate_signs_and_a_new_identity_does_not(

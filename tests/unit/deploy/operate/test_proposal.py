@@ -9,9 +9,10 @@ import pytest
 
 from tacit.deploy import propose, read_status, review
 from tacit.deploy.identity.keys import create
+from tacit.deploy.operate.watch import starting
 from tacit.errors import ConfigError
 from tacit.study import parse_study
-from tests.sites import STUDY, records
+from tests.sites import STUDY, a_manifest, records
 
 
 def test_what_is_proposed_is_reviewed_and_signed(tmp_path: Path) -> None:
@@ -33,8 +34,14 @@ def test_what_is_proposed_is_reviewed_and_signed(tmp_path: Path) -> None:
 
 
 def test_a_status_is_read(tmp_path: Path) -> None:
-    (tmp_path / "status.json").write_text(json.dumps({"format": "tacit-status-1", "paid": {}}))
+    path = tmp_path / "status.json"
+    starting(
+        path, a_manifest([create(tmp_path / n, n, f"{n}:7400") for n in ("a", "b", "c")]), "a", 3
+    )
     assert read_status(tmp_path)["paid"] == {}
+    path.write_text(json.dumps({"format": "tacit-status-1", "paid": {}}))
+    with pytest.raises(ConfigError, match=r"status\.json is damaged"):
+        read_status(tmp_path)
     with pytest.raises(ConfigError, match="no status"):
         read_status(tmp_path / "elsewhere")
 

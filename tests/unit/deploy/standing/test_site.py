@@ -85,7 +85,7 @@ def test_settings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     join(tmp_path / "hub", "hub", "localhost:7450")
     path = tmp_path / "hub" / "site.toml"
     for text, said in (
-        ('format = "tacit-site-2"\n', "not a file of the format"),
+        ('format = "tacit-site-2"\n', "site.toml is damaged, or of another version"),
         ('format = "tacit-site-1"\n[datasets]\nvisits = 3\n', "datasets.visits must be"),
     ):
         path.write_text(text)

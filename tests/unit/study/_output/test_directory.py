@@ -56,6 +56,18 @@ def test_force_spares_what_tacit_did_not_write(tmp_path: Path) -> None:
     assert mine.exists()
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "/", "mine/.."])
+def test_a_folder_that_holds_the_current_one_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="name of a new one, such as") as raised:
+        Destination(Path(name), force=True, option=True)
+    assert ("holds" in str(raised.value)) == (name in ("..", "/"))
+    assert list(tmp_path.iterdir()) == [tmp_path / "mine"]
+
+
 def test_an_empty_directory_may_be_filled_by_force(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     destination = Destination(tmp_path / "empty", force=True)
