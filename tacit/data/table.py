@@ -249,7 +249,10 @@ def _check_boolean(column: pd.Series, values: Float[np.ndarray, " n"]) -> None:
     bad = np.flatnonzero(~np.isnan(values) & (values != 0) & (values != 1))
     if len(bad):
         present = np.unique(values[~np.isnan(values)])
-        remedy = "declare it as Numeric(lower, upper)"
+        remedy = (
+            "declare it as Numeric(lower, upper), or, if a yes or no is wanted (as of an event), "
+            f"make it one before: table[{column.name!r}] == 1"
+        )
         if len(present) == 2:
             levels = ", ".join(f"{each:g}" for each in present)
             remedy = f"declare it as Categorical([{levels}]), of which the second counts as true"

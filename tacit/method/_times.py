@@ -40,7 +40,8 @@ def check_event(event: Any) -> None:
         given = f"has the levels {', '.join(levels)}" if levels else "is a number"
         raise ConfigError(
             f"event={event.name!r} {given}; declare a yes or no, or two levels of which the "
-            "second is the event"
+            "second is the event. Of several kinds of events take one, "
+            f"table[{event.name!r}] == 1, and the others count as censored"
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.errors import ProblemError
+from tacit.problem.answers import place
 from tacit.problem.projection import Answer, clarabel, cvxpy
 from tacit.problem.takes import check_takes
 
@@ -110,10 +111,9 @@ class Program:
         answer = self._at_point(x)
         if answer.point is None:
             raise ProblemError(
-                f"the cost of agent {self._agent} {lacks} at a point that was asked for, "
-                f"because its constraints are not met there (status {answer.status!r}); give them "
-                "to all agents as constraint= instead, or take ADMM, which asks for proximal "
-                "points only"
+                f"the cost of agent {self._agent} {lacks} at {place(x)}, because its constraints "
+                f"are not met there (status {answer.status!r}); give them to all agents as "
+                "constraint= instead, or take ADMM, which asks for proximal points only"
             )
         return answer
 
