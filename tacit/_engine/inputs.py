@@ -185,6 +185,7 @@ def check_arguments(
         )
     check_names(network, problem.names)
     phases = phases_of(method)
+    _check_oracle(problem, method, phases)
     roles = {phase.sender for phase in phases}
     if (Role.PEER in roles) == network.coordinated:
         needs = (
@@ -194,7 +195,6 @@ def check_arguments(
             "a study graph = 'coordinator', or a graph with exact_sum = 'tree'"
         )
         raise NetworkError(f"{type(method).__name__} runs between {needs}")
-    _check_oracle(problem, method, phases)
     if isinstance(network, ExactSum):
         _check_relayed(network, method, phases)
     stated.check(method, problem, network)
@@ -301,8 +301,9 @@ def _check_oracle(problem: Task, method: AbstractMethod, phases: Sequence[Phase]
         return
     raise ProblemError(
         f"{type(method).__name__} asks for gradients, and {type(problem.objectives).__name__} "
-        "gives values only. Use DZOA between peers, DZOAStar or ORZO with a coordinator, or write "
-        "the cost in JAX and give it to tacit.problem.costs"
+        "gives values only, as a simulator does. Use DZOA (d-zoa in a study) between peers, "
+        "DZOAStar (d-zoa-star) or ORZO (or-zo) with a coordinator, or write the cost in JAX and "
+        "give it to tacit.problem.costs"
     )
 
 

@@ -12,6 +12,7 @@ from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.guessing import (
     MANY,
     codes_among_numbers,
+    columns_there,
     guess_kinds,
     identifiers,
     kind_of,
@@ -129,7 +130,7 @@ def _check_there(name: str, frame: pd.DataFrame) -> None:
     present = [str(each) for each in frame.columns]
     if name in present:
         return
-    hint = checks.hint(name, present, f"it has {', '.join(present[:12])}", cutoff=0.5)
+    hint = checks.hint(name, present, columns_there(frame), cutoff=0.5)
     raise ProblemError(f"{name!r} is not a column of the data; {hint}")
 
 

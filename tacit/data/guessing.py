@@ -121,6 +121,23 @@ def names_like_values(table: pd.DataFrame) -> list[str]:
     return found if 2 * len(found) >= len(table.columns) else []
 
 
+def columns_there(frame: pd.DataFrame) -> str:
+    """What to say of the columns of a table that lacks one: which it has, if they are names.
+
+    Where a record stands in the place of the names, it is not repeated.
+
+    Example:
+        >>> columns_there(pd.DataFrame({"age": [31, 50], "arm": ["a", "b"]}))
+        'it has age, arm'
+    """
+    if names_like_values(frame):
+        return (
+            "its names of columns look like values: is the line of names missing in the table? "
+            "Then add it"
+        )
+    return f"it has {', '.join([str(each) for each in frame.columns][:12])}"
+
+
 def identifiers(frame: pd.DataFrame) -> dict[str, bool]:
     """Columns that say who a record is about, and whether their values told so, not their names.
 

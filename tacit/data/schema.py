@@ -123,9 +123,17 @@ class Altered:
                 last time counts up to it, but none is followed for less than the first.
         """
         found = {name: count for name, count in self.moved.items() if name != time}
-        if time is not None and time in self.raised:
-            found[time] = self.raised[time]
+        if self.early(time):
+            found[str(time)] = self.early(time)
         return found
+
+    def early(self, time: str | None) -> int:
+        """Number of times that are below the first, so that they end before they begin.
+
+        Args:
+            time: as for `amiss`.
+        """
+        return 0 if time is None else self.raised.get(time, 0)
 
     def late(self, time: str | None) -> int:
         """Number of records that are followed beyond the last time, if nearly all are; else 0.
@@ -133,7 +141,7 @@ class Altered:
         Args:
             time: as for `amiss`.
         """
-        late = 0 if time is None else self.moved.get(time, 0) - self.raised.get(time, 0)
+        late = 0 if time is None else self.moved.get(time, 0) - self.early(time)
         return late if late >= _NEARLY_ALL * self.records else 0
 
     def outside(self, time: str | None) -> list[str]:

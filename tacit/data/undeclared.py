@@ -20,7 +20,7 @@ from tacit import checks
 from tacit.data.columns import column_of, infinite, others, read_numbers, show, where
 from tacit.data.dates import FORMATS, formats_of, read_dates
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
-from tacit.data.guessing import MANY, guess_kinds, kind_of
+from tacit.data.guessing import MANY, columns_there, guess_kinds, kind_of
 from tacit.data.rules import level_key
 from tacit.data.table import check_any
 from tacit.errors import ConfigError, ProblemError
@@ -210,7 +210,7 @@ def column_named(frame: pd.DataFrame, name: str, who: str = "the model names") -
     if name not in frame.columns:
         present = [str(each) for each in frame.columns]
         close = checks.close(name, present, 0.5)
-        hint = f"it has {', '.join(present[:12])}"
+        hint = columns_there(frame)
         if close:
             hint = f"did you mean {close[0]!r}?"
             hint += "" if close[0].isidentifier() else f" In a formula: `{close[0]}`, in backticks"

@@ -119,7 +119,15 @@ def warn_of_moved(prepared: Prepared, time: str | None, stacklevel: int) -> None
     altered = prepared.altered
     if altered is None:
         return
-    shares = {name: count / altered.records for name, count in altered.amiss(time).items()}
+    if early := altered.early(time):
+        warnings.warn(
+            f"{early:,} of {altered.records:,} times in {time} are below the lower bound, at which "
+            "everybody's time begins, and count as ended there: correct them, or leave them empty "
+            f"as missing. {PRIVATE}",
+            stacklevel=stacklevel + 1,
+        )
+    amiss = altered.amiss(time).items()
+    shares = {name: count / altered.records for name, count in amiss if name != time}
     many = [f"{name} in {share:.0%}" for name, share in shares.items() if share >= MANY_MOVED]
     if many:
         warnings.warn(

@@ -37,7 +37,7 @@ def _altered(outcome: Outcome) -> list[str]:
     if altered is None:
         return []
     ends = time_of(outcome.assembled.method)
-    moved = altered.amiss(ends)
+    moved = {name: count for name, count in altered.amiss(ends).items() if name != ends}
     found: list[str] = []
     if altered.dropped:
         found.append(
@@ -50,6 +50,12 @@ def _altered(outcome: Outcome) -> list[str]:
             f"{late:,} of {altered.records:,} records are followed beyond the upper bound of "
             f"{ends}, and count up to it without an event: declare a later one, by what is known "
             "without the records, unless that is meant."
+        )
+    if early := altered.early(ends):
+        found.append(
+            f"{early:,} of {altered.records:,} times in {ends} are below the lower bound, at which "
+            "everybody's time begins, and count as ended there: correct them, or declare their "
+            "codes as missing (missing_values = [...])."
         )
     if moved:
         each = ", ".join(f"{name} {count:,}" for name, count in moved.items())

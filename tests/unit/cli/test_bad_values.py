@@ -429,3 +429,41 @@ def test_a_state_in_the_place_of_the_keys(tmp_path: Path) -> None:
     for command in (("agent", *words), ("coordinator", *words[:2])):
         said = told(*command, "--keys", tmp_path, "--state", tmp_path / ".", "--dry-run")
         assert f"--state {tmp_path} is the folder of the keys" in said
+
+
+def test_a_table_without_its_line_of_names_is_told_without_a_record(tmp_path: Path) -> None:
+    rows = [f"{site},{age},no" for site in ("west", "east") for age in range(40, 70)]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    for command in (
+        ("fit", "ill ~ age", "-f", "binomial"),
+        ("table1", "age"),
+        ("survival", "years", "ill"),
+    ):
+        said = told(command[0], tmp_path / "t.csv", *command[1:])
+        assert "is the line of names missing in the table? Then add it" in said, command
+        assert "west" not in said, command
+
+
+def test_a_method_that_asks_for_gradients_is_refused_before_its_network(tmp_path: Path) -> None:
+    (tmp_path / "box.py").write_text("def cost(x, agent):\n    return float((x**2).sum())\n")
+    study = """
+[problem]
+x0 = [0.5, 0.5]
+[problem.simulator]
+function = "box:cost"
+[partition]
+sites = ["north", "south", "west"]
+[network]
+graph = "coordinator"
+[method]
+name = "dpsg"
+step = 0.1
+[privacy]
+epsilon = 4.0
+delta = 1e-3
+clip = 1.0
+[run]
+rounds = 2
+"""
+    said = told("run", write(tmp_path, study))
+    assert "asks for gradients" in said and "or-zo" in said

@@ -51,9 +51,14 @@ def told(years: float, age: float, share: float, *, model: bool = False) -> str:
 
 
 def test_the_share_of_moved_values_is_said() -> None:
-    assert "age in 100%, years in 100% of the 100 records" in told(-1.0, 81.0, 1.0)
+    assert "age in 100% of the 100 records" in told(5.0, 81.0, 1.0)
     assert "years in 30%, age in 30% of the 100 records" in told(11.0, 81.0, 0.3, model=True)
-    assert "moved" not in told(-1.0, 81.0, 0.02)
+    assert "moved" not in told(5.0, 81.0, 0.02)
+
+
+def test_times_before_the_start_are_told_however_few() -> None:
+    said = told(-1.0, 50.0, 0.02)
+    assert "2 of 100 times in years are below the lower bound" in said and "moved" not in said
 
 
 def test_a_time_beyond_the_last_one_is_no_mistake() -> None:
