@@ -84,6 +84,7 @@ def test_two_charged_runs_share_no_noise_whatever_their_seeds(ledger: Ledger) ->
     assert np.abs(kept[0] - kept[1]).max() > 1e-3
 
 
+@pytest.mark.long
 def test_what_cannot_be_compared_is_charged_at_every_start(ledger: Ledger) -> None:
     data = [0.0]
 

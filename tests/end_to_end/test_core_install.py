@@ -89,6 +89,7 @@ def test_what_needs_an_extra_names_it(tmp_path: Path) -> None:
     assert "pip install 'tacit[parquet]'" in said
 
 
+@pytest.mark.long
 def test_commands_between_sites_name_their_extra_and_check_needs_none(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "site.toml").write_text("")

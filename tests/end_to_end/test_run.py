@@ -196,6 +196,7 @@ def test_results_are_never_overwritten_without_force(finished: tuple[Path, str])
     assert (folder / "result.json").stat().st_mtime_ns == before
 
 
+@pytest.mark.long
 def test_force_replaces_results_but_nothing_else(tmp_path: Path) -> None:
     path = write(tmp_path, changed("rounds = 20", "rounds = 2"))
     (tmp_path / "results").mkdir()
@@ -292,6 +293,7 @@ def test_other_studies(kind: str, tmp_path: Path) -> None:
     assert np.isfinite(scores["agreed by the sites"][score])
 
 
+@pytest.mark.long
 def test_a_model_that_is_not_worth_having_can_have_an_exit_code(tmp_path: Path) -> None:
     study = write(tmp_path, changed("epsilon = 1.0", "epsilon = 0.05"))
     command = ["run", str(study), "--force", "--json"]

@@ -85,6 +85,7 @@ def close_to_the_truth(table: pd.DataFrame) -> None:
         assert (apart <= 5.0 * error + 1e-3).all()
 
 
+@pytest.mark.long
 def test_a_study_is_run_and_its_curves_are_written(tmp_path: Path) -> None:
     study = written(tmp_path)
     document = told("run", study, "--public")
@@ -318,6 +319,7 @@ STRATIFIED = (
 )
 
 
+@pytest.mark.long
 def test_a_cox_study_is_run_and_its_table_is_written(tmp_path: Path) -> None:
     document = told("run", written(tmp_path, *COX))
     folder = tmp_path / "results"
@@ -422,6 +424,7 @@ def test_sites_and_a_simulation_fit_the_same_cox_model(
     check_between_sites(written(tmp_path, *changes, REPEATED))
 
 
+@pytest.mark.long
 def test_a_refusal_is_told_once_and_may_be_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ def shortened(folder: Path, rounds: int) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_the_study_runs_and_protects_each_cost(folder: Path) -> None:
     done = CliRunner().invoke(app, ["run", str(shortened(folder, 2))])
     assert done.exit_code == 0, done.output

@@ -116,6 +116,7 @@ def test_a_file_with_semicolons_and_decimal_commas_is_read(fitted: Path) -> None
     assert "the decimal mark ',' was read off the records" in json.dumps(found["guarantee"])
 
 
+@pytest.mark.long
 def test_dates_and_other_words_for_yes_and_no(fitted: Path) -> None:
     frame = visits()
     day = pd.Timestamp("2024-01-01") + pd.to_timedelta(frame["age"].round() - 20, "D")

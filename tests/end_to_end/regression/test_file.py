@@ -19,6 +19,7 @@ from tests.end_to_end.regression.visits import DECLARED, FORMULA, fit, visits
 from tests.end_to_end.study import told
 
 
+@pytest.mark.long
 def test_a_fit_predicts_new_records(fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(fitted)
     fit(fitted, *DECLARED)

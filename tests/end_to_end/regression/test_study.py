@@ -136,6 +136,7 @@ def test_records_that_come_and_go_over_a_graph(tmp_path: Path) -> None:
     close_to_the_truth(answer.frame())
 
 
+@pytest.mark.long
 def test_of_several_draws_it_is_counted_how_many_gave_intervals(tmp_path: Path) -> None:
     from tacit.study import assemble, execute, read_study
     from tacit.study._output.words import findings

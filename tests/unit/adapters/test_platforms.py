@@ -50,6 +50,7 @@ class Unreliable:
         assert {key: len(data) for key, data in self.sent.items() if len(data) > 1} == {}
 
 
+@pytest.mark.long
 def test_masked_sums_are_the_simulations_to_the_bit_though_tasks_are_repeated(
     tmp_path: Path,
 ) -> None:

@@ -174,6 +174,7 @@ def test_strata_are_stratum_by_piece_indicators_and_near_the_stratified_partial_
     assert np.abs(plain.values[0] - theirs.params[0]) > 1.0 * theirs.bse[0]
 
 
+@pytest.mark.long
 def test_periods_are_interactions_with_time_and_their_test_is_walds() -> None:
     table = frame(2000)
     found = fitted(PrivateCox(*ASKED, periods=(5.0,)), table).answer
@@ -345,6 +346,7 @@ def test_a_sum_whose_step_leaves_much_is_not_pooled(monkeypatch: pytest.MonkeyPa
     assert printed.values[0] < slope - 4.0 * printed.errors[0]
 
 
+@pytest.mark.long
 def test_too_few_records_are_refused() -> None:
     answer = fitted(PrivateCox(*ASKED, privacy=BUDGET), frame(400)).answer
     assert isinstance(answer, Refused)

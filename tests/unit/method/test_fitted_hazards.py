@@ -224,6 +224,7 @@ def test_survival_needs_the_column_of_the_strata_and_relative_hazards_do_not() -
         exact().predict(table, at=[5])
 
 
+@pytest.mark.long
 def test_the_command_line_predicts_from_what_a_run_wrote(tmp_path: Path) -> None:
     records().to_csv(tmp_path / "records.csv", index=False)
     NEW.to_csv(tmp_path / "new.csv", index=False)

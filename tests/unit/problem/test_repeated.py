@@ -89,6 +89,7 @@ def test_a_failure_there_ends_the_run_before_it_begins() -> None:
     assert skipping.objectives.host.tally.skipped.sum() == 0
 
 
+@pytest.mark.long
 def test_a_simulator_that_counts_after_the_look_is_told_of() -> None:
     cost, _ = counted(max(0, k - 8) for k in itertools.count())
     task = black_box_problem(cost, 2, x0=[1.0])

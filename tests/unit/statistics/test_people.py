@@ -187,6 +187,7 @@ def test_nobody_has_more_records_than_there_are() -> None:
         asked("table1", relation="add_remove", size=800, records_per_person=501)
 
 
+@pytest.mark.long
 def test_a_refusal_names_what_was_spent() -> None:
     found = asked("cox", epsilon=0.02)
     spent = r"epsilon = 0\.02 at delta = 1e-6 all the same; another run on these records adds"

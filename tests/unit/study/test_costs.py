@@ -190,6 +190,7 @@ def test_a_study_without_simulators_is_for_owners_that_have_theirs(folder: Path)
         alike(folder, 'on_failure = "skip"')
 
 
+@pytest.mark.long
 def test_a_study_is_swept_and_other_code_has_other_answers(folder: Path) -> None:
     source = parse_study(STUDY, folder=folder)
     grid = Grid(seeds=2, settings={"method.step": (0.1, 0.2)})
