@@ -133,9 +133,9 @@ def _lost(result: Result) -> str:
 def _constant(result: Result) -> str:
     if not result.constant:
         return ""
-    said = ", ".join(f"{value:.6g} of {name}" for name, value in result.constant.items())
     return (
-        f"the same value everywhere ({said}), at the start as at all other points: does the "
+        f"the same value everywhere (of {', '.join(result.constant)}), at the start as at all "
+        "other points: does the "
         "simulator read its parameters? Such a cost decides nothing, and an answer of only such "
         "ones is chance."
     )

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tacit._engine.charging import Kinds, Owners, Releases, charges, units_of
+from tacit.arguments.own import is_own
 from tacit.privacy import accounting, facts
 from tacit.privacy.correlated import KEYS, MOST_DRAWN
 from tacit.privacy.event import (
@@ -29,7 +30,6 @@ from tacit.privacy.guarantee import Guarantee, NoiseSource, Scope, Status
 from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.hidden_sums import in_sums, times
 from tacit.privacy.noise import sampling_delta
-from tacit.privacy.query import is_own
 from tacit.types import Division, PublicContext, Relation, Unit
 
 _MECHANISMS: Mapping[type[Event], str] = {

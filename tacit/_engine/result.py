@@ -126,8 +126,7 @@ class Result:
             first, by name (simulation only).
         silent: agents of which every evaluation failed and was skipped, and what the first failed
             with (simulation only).
-        constant: value of agents whose black boxes answered the same at several points, by name
-            (simulation only).
+        constant: agents whose black boxes answered the same at all points (simulation only).
         changed: how an agent's black box, not declared random, answered another value at the start
             than before the run, by name (simulation only).
         ends: objective at the start and at the mean answer of the first trial, if it is a black
@@ -158,7 +157,7 @@ class Result:
     failures: Mapping[str, str] = field(default_factory=dict)
     lost: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
-    constant: Mapping[str, float] = field(default_factory=dict)
+    constant: tuple[str, ...] = ()
     changed: Mapping[str, str] = field(default_factory=dict)
     ends: tuple[float, float] | None = None
     inwards: float | None = None

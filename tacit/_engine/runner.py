@@ -297,7 +297,7 @@ def run(
         skipped=_named(problem, {i: n for i, n in enumerate(became.skipped.tolist()) if n}),
         failures=_named(problem, became.failure),
         lost=_named(problem, became.losses),
-        constant=_named(problem, seen.constant),
+        constant=tuple(problem.names[agent] for agent in seen.constant),
         changed=_named(problem, seen.changed),
         ends=compared,
         inwards=inwards(problem, mean) if found_one else None,

@@ -16,12 +16,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, PRNGKeyArray
 
 from tacit.arguments import checked
+from tacit.arguments.own import is_own
 from tacit.errors import PrivacyError
 from tacit.privacy.dose import AbstractDose, Calibrated, bounded_sensitivity
 from tacit.privacy.event import Event, ModelClaim, NonPrivate, NoRelease, PoissonSampled
 from tacit.privacy.hiding import ALONE, AbstractHiding, Alone
 from tacit.privacy.laws import GAUSSIAN, L2_LAPLACE, LAPLACE, LAWS, Law, NoiseKind
-from tacit.privacy.query import AbstractQuery, PerAgent, is_own
+from tacit.privacy.query import AbstractQuery, PerAgent
 from tacit.privacy.tilted import Tilted
 from tacit.ranges import Numbers
 from tacit.types import (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import abc
 import math
-import sys
 from enum import Enum
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, final
 
@@ -18,6 +17,7 @@ from jaxtyping import PRNGKeyArray
 
 from tacit.arguments import checked
 from tacit.arguments.answers import Fits, answer, anything, number
+from tacit.arguments.own import is_own
 from tacit.errors import PrivacyError
 from tacit.privacy.rounding import DOUBLE, sum_error
 from tacit.ranges import Numbers, Range
@@ -222,13 +222,6 @@ def asked(
     """
     function, named = getattr(query, part), f"{type(query).__name__}: {part}"
     return answer(function, *given, named=named, takes=takes, fits=fits, error=PrivacyError)
-
-
-def is_own(kind: type) -> bool:
-    """Whether tacit itself defines a class, by its name and module; derived ones do not count."""
-    module = sys.modules.get(kind.__module__)
-    own = kind.__module__.partition(".")[0] == "tacit"
-    return own and getattr(module, kind.__qualname__, None) is kind
 
 
 def _summed(public: PublicContext, relation: Relation, most_records: int | None) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from tacit.errors import ProblemError
+
+_NUMBER = re.compile(r"[-+]?[\d.,]+")
 
 _SHOWN = 12
 """Columns that an error names."""
@@ -53,5 +56,7 @@ def _names_in(table: Any) -> tuple[str, ...] | None:
 
 
 def _listed(names: tuple[str, ...]) -> str:
+    if any(_NUMBER.fullmatch(name) for name in names):  # a record, which is not to be repeated
+        return "names that look like values (is the line of names missing in the table?)"
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -12,12 +12,13 @@ import numpy as np
 from jax.core import Tracer
 
 from tacit import checks
+from tacit.arguments.own import is_own
 from tacit.errors import ProblemError
 
 
 def foreign(part: object) -> bool:
     """Whether the class of a part is not tacit's own."""
-    return type(part).__module__.partition(".")[0] != "tacit"
+    return not is_own(type(part))
 
 
 def check_flag(part: object, flag: str) -> None:

@@ -19,7 +19,7 @@ from tacit.problem.losses import AbstractLinearLoss, AbstractLoss, JaxLoss
 from tacit.problem.simulator import AbstractBlackBox
 from tacit.problem.takes import check_takes
 
-_PAIRS = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0), (0.25, 0.75))
+_PAIRS = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0), (0.25, 0.75), (20.0, 50.0), (200.0, 500.0))
 """Targets that are tried in turn, until a loss has a meaning for them."""
 
 _FAR = 1e3
@@ -87,6 +87,8 @@ def try_scores(loss: object, records: int, features: int) -> None:
     coded, rng = _coded(loss), np.random.default_rng(0)
     # as many as there are: a loss may hold a constant of that length where nothing is private
     targets = np.resize((1.0, 1.0) if coded is None else coded, max(records, 2))
+    if coded is not None:
+        targets[-1] = coded[1]  # the first and the last differ, whatever their number
     with jax.enable_x64(True):
         weights = _weights(loss, features)
         scores = rng.normal(size=(len(targets), *weights[1:]))
@@ -138,13 +140,17 @@ def check_apart(loss: AbstractLinearLoss, scores: np.ndarray, targets: np.ndarra
             _check_alone(called, function, scores, targets)
 
 
-def check_encoded(loss: AbstractLoss, found: object, count: int) -> np.ndarray:
+def check_encoded(
+    loss: AbstractLoss, found: object, count: int, *, finite: bool = True
+) -> np.ndarray:
     """Targets as a loss encodes them.
 
     Args:
         loss: loss that encoded them.
         found: what it gave.
         count: number of targets.
+        finite: whether numbers that are not finite are refused, too: at a site that would depend on
+            a single record, which then adds nothing instead.
 
     Raises:
         ProblemError: something other than one finite number for each target.
@@ -157,7 +163,7 @@ def check_encoded(loss: AbstractLoss, found: object, count: int) -> np.ndarray:
         numbers = np.asarray(None)
     if numbers.shape != (count,) or numbers.dtype.kind not in "biuf":
         raise ProblemError(f"{name} gives {checks.shown(found)} for {count} targets; {should}")
-    if not np.isfinite(numbers).all():
+    if finite and not np.isfinite(numbers).all():
         raise ProblemError(f"{name} gives a number that is not finite; {should}")
     return numbers
 
@@ -165,12 +171,16 @@ def check_encoded(loss: AbstractLoss, found: object, count: int) -> np.ndarray:
 def _check_alone(
     called: str, function: Callable[..., Any], scores: np.ndarray, targets: np.ndarray
 ) -> None:
-    """The first record stays as it is when all others change, and so does the last."""
-    found = np.asarray(function(jnp.asarray(scores), jnp.asarray(targets)))
-    for kept, far in itertools.product((0, -1), (-_FAR, _FAR)):
-        moved, others = far * (1.0 + np.abs(scores)), np.full_like(targets, targets[kept])
-        moved[kept] = scores[kept]
-        again = np.asarray(function(jnp.asarray(moved), jnp.asarray(others)))
+    """The first record stays as it is when all others change, and so does the last.
+
+    It is asked as in a run: compiled.
+    """
+    asked = jax.jit(function)
+    found = np.asarray(asked(jnp.asarray(scores), jnp.asarray(targets)))
+    for kept, far, other in itertools.product((0, -1), (-_FAR, _FAR), (0, -1)):
+        moved, others = far * (1.0 + np.abs(scores)), np.full_like(targets, targets[other])
+        moved[kept], others[kept] = scores[kept], targets[kept]
+        again = np.asarray(asked(jnp.asarray(moved), jnp.asarray(others)))
         if not np.array_equal(found[kept], again[kept], equal_nan=True):
             raise ProblemError(
                 f"{called} of a record changes with the other records; it may depend on its own "
@@ -210,15 +220,19 @@ def _coded(loss: AbstractLoss) -> np.ndarray | None:
             found = loss.encode(np.array(targets), lambda row: f"row {row}")
         except Exception:  # no targets of this loss
             return None
-        return check_encoded(loss, found, len(targets))
+        coded = check_encoded(loss, found, len(targets), finite=False)
+        return coded if np.isfinite(coded).all() else None
 
     for first, second in _PAIRS:
         both = encode((first, second))
         if both is None:
             continue
         for place, target in enumerate((first, second)):
-            alone = encode((target, target))
-            if alone is not None and alone[place] != both[place]:
+            other = (first, second)[1 - place]
+            for others in ((target,), (other, other), (target, other, other)):
+                beside = encode((target, *others))
+                if beside is not None and beside[0] == both[place]:
+                    continue
                 raise ProblemError(
                     f"{type(loss).__name__}.encode of a target changes with the other targets; it "
                     "may depend on its own only. Put public numbers in the place of means and "

@@ -225,7 +225,8 @@ def objective_of(
     if bounds is not None:
         table, answers = bounds.on_rows(table, name), bounds.on_targets(answers, name)
     count = np.array([len(table)])
-    encoded = _encode(blank.loss, [answers], count, (name,))
+    # a site's refusal is seen by others: it may not depend on one record
+    encoded = _encode(blank.loss, [answers], count, (name,), finite=False)
     own = np.array([blank.normaliser if divisor is None else divisor], dtype=float)
     if isinstance(blank, LossBox):
         return _first(boxed(blank.loss, [table], encoded, own, size, quiet=True))
@@ -384,7 +385,12 @@ def _what(value: float) -> str:
 
 
 def _encode(
-    loss: AbstractLoss, answers: list[np.ndarray], counts: np.ndarray, names: tuple[str, ...]
+    loss: AbstractLoss,
+    answers: list[np.ndarray],
+    counts: np.ndarray,
+    names: tuple[str, ...],
+    *,
+    finite: bool = True,
 ) -> list[np.ndarray]:
     """All targets at once, so that every agent is read with the same coding of yes and no."""
     ends = np.cumsum(counts)
@@ -394,7 +400,8 @@ def _encode(
         return f"row {row - int(ends[agent] - counts[agent])} of {names[agent]!r}"
 
     given = np.concatenate(answers)
-    return np.split(check_encoded(loss, loss.encode(given, where), len(given)), ends[:-1])
+    coded = check_encoded(loss, loss.encode(given, where), len(given), finite=finite)
+    return np.split(coded, ends[:-1])
 
 
 def _parameter_names(

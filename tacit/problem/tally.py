@@ -61,10 +61,9 @@ class Tally:
             self.varied.add(agent)
 
     @property
-    def constant(self) -> dict[int, float]:
-        """Agents that answered several points, all with the same values, and the first of these."""
-        alike = sorted(self.moved - self.varied)
-        return {agent: float(self.begun[agent][1][0]) for agent in alike}
+    def constant(self) -> list[int]:
+        """Agents that answered several points, all with the same values."""
+        return sorted(self.moved - self.varied)
 
     @property
     def silent(self) -> dict[int, str]:

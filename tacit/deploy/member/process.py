@@ -81,10 +81,11 @@ def run(
     Raises:
         TacitError: a fault in files, budget, network or neighbours.
     """
-    if options.state.resolve() == options.keys.resolve():
+    state, kept = options.state.resolve(), options.keys.resolve()
+    if state == kept or state in kept.parents or kept in state.parents:
         raise ConfigError(
-            f"--state {options.state} is the folder of the keys; give the state, which others may "
-            "be shown, a folder of its own"
+            f"--state {options.state} and the folder of the keys {options.keys} are one, or one is "
+            "in the other; give the state a folder of its own"
         )
     found, by = check(options), carrier or Zenoh()
     manifest, keys, number, _ = found
@@ -393,11 +394,10 @@ def _tell_failures(objective: Any) -> None:
                 "told": told,
             },
         )
-    for value in became.constant.values():
+    if became.constant:
         log.warning(
-            "this site's simulator gave the same value everywhere, %(value).6g: does it read its "
-            "parameters? Nobody else is told",
-            {"value": value},
+            "this site's simulator gave the same value everywhere: does it read its parameters? "
+            "Nobody else is told"
         )
     for told in became.losses.values():
         log.warning(

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float64, Int64
 
+from tacit.arguments.own import is_own
 from tacit.errors import PrivacyError
 from tacit.privacy.correlated import PairNoise
 from tacit.privacy.dose import Calibrated
@@ -32,7 +33,7 @@ from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise
 from tacit.privacy.noise.stream import SharedStream
 from tacit.privacy.noise.sums import LARGEST, SumRelease, level_grids
-from tacit.privacy.query import AbstractQuery, is_own
+from tacit.privacy.query import AbstractQuery
 from tacit.ranges import Listed
 from tacit.types import PublicContext, Relation
 

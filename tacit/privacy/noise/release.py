@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from tacit.arguments import checked
+from tacit.arguments.own import is_own
 from tacit.errors import PrivacyError
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
@@ -22,7 +23,7 @@ from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise, law_on_grid
-from tacit.privacy.query import AbstractQuery, is_own
+from tacit.privacy.query import AbstractQuery
 from tacit.privacy.rounding import DOUBLE
 from tacit.ranges import Listed, Range, Whole
 from tacit.types import PublicContext, Relation

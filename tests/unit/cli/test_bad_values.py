@@ -428,7 +428,9 @@ def test_a_state_in_the_place_of_the_keys(tmp_path: Path) -> None:
     words = ("--manifest", tmp_path / "run.toml", "--data", tmp_path / "visits.csv")
     for command in (("agent", *words), ("coordinator", *words[:2])):
         said = told(*command, "--keys", tmp_path, "--state", tmp_path / ".", "--dry-run")
-        assert f"--state {tmp_path} is the folder of the keys" in said
+        assert f"--state {tmp_path} and the folder of the keys {tmp_path} are one" in said
+        said = told(*command, "--keys", tmp_path, "--state", tmp_path / "state", "--dry-run")
+        assert "or one is in the other" in said
 
 
 def test_a_table_without_its_line_of_names_is_told_without_a_record(tmp_path: Path) -> None:

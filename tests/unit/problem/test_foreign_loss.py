@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from tacit.problem import (
     Squared,
     empirical_risk,
 )
+from tacit.problem.records import objective_of
 
 RNG = np.random.default_rng(0)
 ROWS = [RNG.normal(size=(count, 2)) for count in (4, 7)]
@@ -220,7 +222,7 @@ def test_what_is_made_up_is_refused_before_a_record_is_shown() -> None:
 
 def test_what_encode_makes_of_the_records_themselves_is_looked_at_and_not_told() -> None:
     def short(self: Any, targets: Any, where: Any) -> Any:
-        return targets if len(targets) == 2 else targets[:-1]
+        return targets if len(targets) <= 4 else targets[:-1]
 
     with pytest.raises(ProblemError, match=r"Mine.encode gives an array .* for 11 targets"):
         made(with_(encode=short))
@@ -286,3 +288,87 @@ def test_the_function_of_a_jax_loss_is_told_its_shapes() -> None:
         made(loss)
     with pytest.raises(ProblemError, match="the function of JaxLoss has slope 0 everywhere"):
         made(JaxLoss(lambda x, row, y: jnp.abs(jnp.sign(row @ x) - y)))
+
+
+class Mixing(AbstractScalarLoss):
+    """A squared loss whose targets are less the smallest one of all records."""
+
+    smooth: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+    curvature: ClassVar[float] = 1.0
+
+    def encode(self, targets: np.ndarray, where: Any) -> np.ndarray:
+        return targets.astype(float)
+
+    def value(self, scores: Any, targets: Any) -> Any:
+        return 0.5 * (scores - (targets - jnp.min(targets))) ** 2
+
+    def derivative(self, scores: Any, targets: Any) -> Any:
+        return scores - (targets - jnp.min(targets))
+
+
+class Traced(Mixing):
+    """Mixes records only where it is compiled."""
+
+    def derivative(self, scores: Any, targets: Any) -> Any:
+        mean = jnp.mean(targets) if isinstance(scores, jax.core.Tracer) else 0.0
+        return scores - (targets - mean)
+
+    def value(self, scores: Any, targets: Any) -> Any:
+        return 0.5 * (scores - targets) ** 2
+
+
+class Standardised(Mixing):
+    """Codes targets by their mean and spread, and refuses targets that are all the same."""
+
+    def encode(self, targets: np.ndarray, where: Any) -> np.ndarray:
+        if targets.std() == 0.0:
+            raise ProblemError("all targets are the same")
+        return (targets - targets.mean()) / targets.std()
+
+    def value(self, scores: Any, targets: Any) -> Any:
+        return 0.5 * (scores - targets) ** 2
+
+    def derivative(self, scores: Any, targets: Any) -> Any:
+        return scores - targets
+
+
+class Median(Standardised):
+    """Codes targets by their median, which two targets do not tell from a constant."""
+
+    def encode(self, targets: np.ndarray, where: Any) -> np.ndarray:
+        return targets - (np.median(targets) if len(targets) > 2 else 0.0)
+
+
+class Named(Mixing):
+    """Says that it is tacit's own."""
+
+    __module__ = "tacit.problem.losses"
+
+
+class Logarithmic(Standardised):
+    """Has a code for targets above -1 only."""
+
+    def encode(self, targets: np.ndarray, where: Any) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.log1p(targets.astype(float))
+
+
+@pytest.mark.parametrize("records", [6, 7])
+@pytest.mark.parametrize("kind", [Mixing, Traced, Standardised, Median, Named])
+def test_a_loss_that_mixes_records_in_any_way_is_refused(kind: Any, records: int) -> None:
+    rows = 2 * [np.ones((records, 1)) * np.arange(records)[:, None]]
+    with pytest.raises(ProblemError, match="changes with the other"):
+        empirical_risk(rows, 2 * [np.arange(records) % 3.0], kind())
+
+
+def test_one_target_without_a_code_stops_no_site() -> None:
+    rows, blank = 2 * [np.ones((3, 1))], 2 * [np.zeros(3)]
+    with pytest.raises(ProblemError, match="not finite"):
+        empirical_risk(rows, [np.array([0.0, 1.0, -1.0]), blank[1]], Logarithmic())
+    task = empirical_risk(rows, blank, Logarithmic())
+    own = objective_of(task, 0, rows[0], np.array([0.0, 1.0, -1.0]), 3)
+    others = objective_of(task, 0, rows[0][:2], np.array([0.0, 1.0]), 3)
+    at = jnp.zeros(1)
+    clipped = [each.clipped_gradient(at, 1.0, 2, None) for each in (own, others)]
+    assert np.isfinite(clipped[0]).all() and np.array_equal(*clipped)
