@@ -204,7 +204,10 @@ def test_records_that_come_and_go_are_counted_over_a_graph(tmp_path: Path) -> No
     assert far.max() < 6.0
 
 
-@pytest.mark.parametrize("masks", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "masks",
+    [pytest.param(True, marks=pytest.mark.long), pytest.param(False, marks=pytest.mark.slow)],
+)
 def test_real_processes_count_under_masks(tmp_path: Path, masks: bool) -> None:
     study = written(tmp_path, *([] if masks else [("masks = true\n", "")]))
     rehearsal = prepare(read_study(study), tmp_path / "rehearsal")

@@ -60,6 +60,7 @@ def test_every_mistake_is_planted_and_the_page_tells_where_it_is_found() -> None
     assert dict(rows) == told
 
 
+@pytest.mark.long
 def test_a_failing_seed_shrinks_to_few_faults_and_tells_them_by_member() -> None:
     """A disk whose commits are lost with the power needs one power cut, and no other fault."""
     mutant = named("commits that do not wait for the disk")

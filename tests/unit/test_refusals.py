@@ -81,6 +81,7 @@ def test_a_diverged_run_has_no_answer() -> None:
         tacit.plot.coefficients(result)
 
 
+@pytest.mark.long
 def test_without_one_event_nothing_is_printed() -> None:
     assert fitted(TABLE.assign(ill=True), epsilon=None).table.refusal is not None
     settings: dict = {"columns": COLUMNS, "limit": 9.0, "pieces": 4, "epsilon": None}
@@ -99,6 +100,7 @@ def test_estimators_tell_of_values_beyond_the_bounds() -> None:
         model.set_params(target_bounds=(100, 200)).fit(x, y)
 
 
+@pytest.mark.long
 def test_sites_that_look_like_a_mistake() -> None:
     blank = TABLE["site"] + np.where(TABLE.index % 2, " ", "")
     with pytest.warns(UserWarning, match="differ only in blanks or case"):

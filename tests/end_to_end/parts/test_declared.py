@@ -69,6 +69,7 @@ def test_what_a_package_declares_wrongly_is_told(
     assert told in tacit(*command, code=2).stderr
 
 
+@pytest.mark.long
 def test_two_packages_may_not_declare_one_name(study: Path, tacit: Command) -> None:
     installed(study.parent / "site", name="twin-parts")
     told = tacit("run", study, code=2).stderr

@@ -26,6 +26,7 @@ from tests.end_to_end.regression.visits import (
 from tests.end_to_end.study import told
 
 
+@pytest.mark.long
 def test_it_is_what_people_type(fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(fitted)
     document = fit(fitted, *DECLARED, *SEED, "--study", "mine.toml", "--public")

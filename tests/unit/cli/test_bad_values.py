@@ -388,6 +388,7 @@ def test_a_pattern_without_quotes(patients: Path) -> None:
         assert f"'{patients.parent}/*.csv'" in said
 
 
+@pytest.mark.long
 def test_an_epsilon_without_noise_is_named(patients: Path) -> None:
     words = ("fit", patients, "age ~ years", "-f", "gaussian", "--site", "clinic", "-e", "1e300")
     assert "take more noise (a smaller --epsilon than 1e+300)" in told(*words)

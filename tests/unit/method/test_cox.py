@@ -149,6 +149,7 @@ def test_without_noise_it_is_near_the_partial_likelihood() -> None:
     assert (np.abs(found.values - theirs.params) < 0.05 * theirs.bse).all()
 
 
+@pytest.mark.long
 def test_strata_are_stratum_by_piece_indicators_and_near_the_stratified_partial_likelihood() -> (
     None
 ):
@@ -288,6 +289,7 @@ def test_the_score_is_unbiased_at_the_truth_and_a_clip_would_not_be() -> None:
     assert np.abs(clipped.mean(axis=0) / (clipped.std(axis=0) / np.sqrt(n))).max() > 8.0
 
 
+@pytest.mark.long
 def test_with_noise_effects_are_near_and_say_what_the_noise_adds() -> None:
     found = private().answer
     assert isinstance(found, HazardRatios)

@@ -174,6 +174,7 @@ def test_the_file_predicts_the_same(tmp_path: Path) -> None:
         load_hazards(tmp_path / "cut.json")
 
 
+@pytest.mark.long
 def test_a_file_names_what_to_cite_and_one_of_an_earlier_version_cites_tacit_alone(
     tmp_path: Path,
 ) -> None:

@@ -100,6 +100,7 @@ def test_a_simulator_that_counts_after_the_look_is_told_of() -> None:
     assert not tacit.run(task, Coordinator(2), ORZO(step=0.1), rounds=3).changed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("records", [None, [np.ones(2), np.ones(3)]])
 def test_a_simulator_that_reads_no_parameter_is_told_of(records: Any) -> None:
     def flat(x: np.ndarray, own: Any) -> Any:
