@@ -19,6 +19,9 @@ LARGEST = 100_000_000
 _KEPT = 100_000
 """Bytes that are kept of them, the last ones: an answer is a line, and so is an error."""
 
+_AT_ONCE = 4096
+"""Bytes that a pipe takes on every system, whether they are read or not."""
+
 _AFTER = 1.0
 """Seconds for what is left in a pipe when the program has been ended."""
 
@@ -33,7 +36,7 @@ class _Reader(threading.Thread):
 
     def run(self) -> None:
         with suppress(OSError, ValueError):
-            while data := os.read(self._pipe.fileno(), 1 << 20):
+            while data := os.read(self._pipe.fileno(), 1 << 16):
                 self.count += len(data)
                 self._end = (self._end + data)[-_KEPT:]
                 if self.count > LARGEST:
@@ -63,8 +66,11 @@ def heard(process: subprocess.Popen[bytes], asked: bytes, timeout: float | None)
     output, errors = (
         _Reader(pipe, lambda: end(process)) for pipe in (process.stdout, process.stderr)
     )
-    writer = threading.Thread(target=_write, args=(process.stdin, asked), daemon=True)
-    threads = (writer, output, errors)
+    threads: list[threading.Thread] = [output, errors]
+    if len(asked) > _AT_ONCE:
+        threads.append(threading.Thread(target=_write, args=(process.stdin, asked), daemon=True))
+    else:
+        _write(process.stdin, asked)
     for thread in threads:
         thread.start()
 
@@ -85,7 +91,8 @@ def heard(process: subprocess.Popen[bytes], asked: bytes, timeout: float | None)
     if overdue:
         end(process)
         process.wait()
-    for thread, pipe in zip(threads, (process.stdin, process.stdout, process.stderr), strict=True):
+    pipes = (process.stdout, process.stderr, process.stdin)
+    for thread, pipe in zip(threads, pipes, strict=False):
         thread.join(_AFTER)
         if not thread.is_alive():  # else held by what left the session
             with suppress(OSError):
