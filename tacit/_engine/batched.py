@@ -15,7 +15,7 @@ from tacit._engine.keys import PhaseKeys, agent_secret
 from tacit._engine.measures import measure
 from tacit._engine.mistakes import check_kept
 from tacit._engine.mixing import Delivery, Links, arrange, client_inbox, peer_inboxes, server_inbox
-from tacit._engine.plan import Plan, phases_of
+from tacit._engine.plan import Plan, numbered_phases
 from tacit._engine.shared_noise import Place, masks_of_all, weighted_masks
 from tacit._engine.step import context_of, receive, send
 from tacit.method.phase import Phase
@@ -136,7 +136,7 @@ class Simulator:
 
     def round(self, states: States, round: Int[Array, ""], *, once: bool) -> States:
         plan = self.plan
-        phases = phases_of(plan.method, once=once)
+        phases = numbered_phases(plan.method, once=once)
         if not phases:
             return states
         links = self.links(round, once=once) if self.fixed is None else self.fixed

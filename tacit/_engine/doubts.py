@@ -135,9 +135,8 @@ def _constant(result: Result) -> str:
         return ""
     return (
         f"the same value everywhere (of {', '.join(result.constant)}), at the start as at all "
-        "other points: does the "
-        "simulator read its parameters? Such a cost decides nothing, and an answer of only such "
-        "ones is chance."
+        "other points: does the simulator read its parameters? Such a cost decides nothing, and an "
+        "answer of only such ones is chance."
     )
 
 

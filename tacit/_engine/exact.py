@@ -17,7 +17,7 @@ from jaxtyping import Array, Int, Key
 from tacit._engine.agent_step import AgentStep, At, Payload, from_bytes, mixing_of
 from tacit._engine.keys import agent_secret
 from tacit._engine.measures import measure
-from tacit._engine.plan import Plan, phases_of
+from tacit._engine.plan import Plan, numbered_phases
 from tacit._engine.shared_noise import pair_secrets
 from tacit.method.phase import Phase
 from tacit.privacy.noise.sums import in_steps
@@ -113,7 +113,7 @@ class ExactEngine:
     def _round(
         self, current: dict[Any, Any], trial: int, round: int, *, once: bool
     ) -> dict[Any, Any]:
-        phases = phases_of(self.whole.method, once=once)
+        phases = numbered_phases(self.whole.method, once=once)
         if not phases:
             return current
         mixing = mixing_of(self.whole, round)

@@ -91,9 +91,8 @@ class Plan(eqx.Module):
         if coordinated:
             states[Role.SERVER] = started(method, Role.SERVER, self.x0, jnp.asarray(self.agents))
         answering = states[Role.SERVER] if coordinated else _first(states[role])
-        jax.eval_shape(
-            lambda state: solved(method, state, self.x0), answering
-        )  # held, not computed
+        # the answer's shape is held, and nothing is computed
+        jax.eval_shape(lambda state: solved(method, state, self.x0), answering)
         return states
 
     def mixing(self, round: Index) -> Mixing:
@@ -116,7 +115,7 @@ def _first(states: State) -> Any:
     return jax.tree.map(lambda leaf: leaf[0], states)
 
 
-def phases_of(method: AbstractMethod, *, once: bool) -> list[tuple[int, Phase]]:
+def numbered_phases(method: AbstractMethod, *, once: bool) -> list[tuple[int, Phase]]:
     """The phases of a round (or those before round 0) with their numbers in the table."""
     return [(i, phase) for i, phase in enumerate(method.phases()) if phase.rounds.before is once]
 

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Int, PRNGKeyArray
 
 from tacit._engine.batched import Simulator
-from tacit._engine.plan import Plan, phases_of
+from tacit._engine.plan import Plan, numbered_phases
 from tacit.method.phase import Phase
 from tacit.method.rounds import Rounds
 from tacit.network.base import AbstractNetwork
@@ -52,7 +52,7 @@ def _total(
 
 def _sizes(plan: Plan, *, once: bool) -> Mapping[tuple[Role, Rounds], int]:
     """Bytes of one sender's messages per round, by its role and the rounds in which it sends."""
-    if not phases_of(plan.method, once=once):
+    if not numbered_phases(plan.method, once=once):
         return {}
     arrays, rest = eqx.partition(plan, eqx.is_array)
     leaves, structure = jax.tree.flatten(arrays)
