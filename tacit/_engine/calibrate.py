@@ -50,7 +50,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
     _check_relation(privacy, owners)
     deltas = _per_owner(privacy.delta, owners)
     if not privacy.large_delta:
-        _check_deltas(deltas, owners, privacy.records_per_person)
+        _check_deltas(deltas, owners, privacy)
     if privacy.noise_multiplier is not None:
         return _levelled(method, kinds)
     epsilons = _per_owner(privacy.epsilon, owners)
@@ -71,13 +71,15 @@ def _per_owner(value: Any, owners: Owners) -> list[float]:
     return np.broadcast_to(np.asarray(value, dtype=float), (len(owners.names),)).tolist()
 
 
-def _check_deltas(deltas: Sequence[float], owners: Owners, records_per_person: int) -> None:
+def _check_deltas(deltas: Sequence[float], owners: Owners, privacy: Privacy) -> None:
+    # where the number of records is private, it is the one that was declared in its place
+    whose = "declared for" if privacy.relation is Relation.ADD_REMOVE else "of"
     for public, name, delta in zip(owners.contexts, owners.names, deltas, strict=True):
-        units, kind = units_of(public, records_per_person)
+        units, kind = units_of(public, privacy.records_per_person)
         caution.check_delta(
             delta,
             units,
-            kind if public.unit is Unit.AGENT else f"{kind} of {name}",
+            kind if public.unit is Unit.AGENT else f"{kind} {whose} {name}",
             "or accept it with large_delta = true in [privacy] (large_delta=True) if that is meant",
         )
 

@@ -16,7 +16,6 @@ from tacit.cli.written import by_column, check_given, declarations, run_written
 from tacit.data.roles import Role, check_roles, cox_roles, survival_roles
 from tacit.errors import ConfigError
 from tacit.method.table_one import PrivateTableOne
-from tacit.privacy.digits import short
 from tacit.study._output import Destination
 from tacit.study.declaring import column_of_sites
 from tacit.study.describing import describe_study
@@ -142,13 +141,6 @@ def _describe(
     def command() -> int:
         check_given(data, given)
         check_roles(roles, given.site)
-        delta = given.privacy["delta"]
-        if size is not None and size * delta >= 1.0 and "large_delta" not in given.privacy:
-            raise ConfigError(
-                f"--size {size:,} declares about so many records at a site, and --delta "
-                f"{short(delta)} is not below one over that; correct --size, or take a far smaller "
-                "delta"
-            )
         relation = {} if size is None else {"relation": "add_remove"}
         found = describe_study(
             data,

@@ -348,7 +348,7 @@ def test_what_is_odd_in_a_table_is_told(patients: Path, tmp_path: Path) -> None:
         ("plan masks --graph ring --agents 100000 -e 1 -r 5", "--agents 100000 is more"),
         ("reproduce --paper Huang --list", "did you mean 'huang2015'?"),
         ("reproduce huang2015/fig9 --list", "huang2015/fig9"),
-        ("table1 TABLE age --site clinic --size 1000000", "--size 1,000,000 declares"),
+        ("table1 TABLE age --site clinic --size 1000000", "the 1,000,000 records declared for"),
         ("sweep STUDY -e 0,5", "(in '0,5', commas separate values; write 0.5 with a point)"),
         ("site join --site NEW --name n --data FOLDER --records 61 --epsilon 1", "it is a folder"),
         (
