@@ -35,10 +35,6 @@ _EXTRAS = {
 """Packages without which whole commands cannot be imported: what needs them, and their extra."""
 
 
-TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".xlsx", ".xlsm", ".parquet", ".pq")
-"""Ends of the names of tables, in lower case."""
-
-
 class Sections(TyperGroup):
     """Commands under headings. Those of Rich would cost a third of the time that help takes."""
 
@@ -123,11 +119,13 @@ class OfATable(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse several files, as the shell makes of a pattern without quotes."""
+        from tacit.study._grammar.toml import named_as_table
+
         files = [
             each
             for before, each in zip(["", *args], args, strict=False)
             if not before.startswith("-")  # the value of an option
-            and each.lower().endswith(TABLES)
+            and named_as_table(each)
             and Path(each).is_file()
         ]
         if len(files) > 1:

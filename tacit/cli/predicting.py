@@ -15,7 +15,7 @@ from tacit.cli.console import emit, guarded, printing, say
 from tacit.cli.pairs import pairs
 from tacit.cli.writing import check_free, write_text
 from tacit.errors import ConfigError, ProblemError
-from tacit.study._grammar.toml import TABLES
+from tacit.study._grammar.toml import named_as_table
 
 if TYPE_CHECKING:
     from tacit.method.fitted_hazards import FittedHazards
@@ -123,7 +123,7 @@ def _file(model: Path) -> Path:
     from tacit.study.fitted import MODEL, NAME
 
     if not model.is_dir():
-        if model.suffix.lower() in TABLES:
+        if named_as_table(model.name):
             raise ConfigError(
                 f"MODEL {model} is a table; the model comes first, then the table: tacit predict "
                 f"results {model}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacit.errors import ConfigError
-
-_TABLES = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".pq")
+from tacit.study._grammar.toml import named_as_table
 
 
 def check_places(first: Path, what: str, data: Path | None) -> None:
@@ -20,8 +19,7 @@ def check_places(first: Path, what: str, data: Path | None) -> None:
     Raises:
         ConfigError: by their names they are swapped.
     """
-    table = first.name.lower().removesuffix(".gz").endswith(_TABLES)
-    if table and data is not None and data.suffix.lower() == ".toml":
+    if named_as_table(first.name) and data is not None and data.suffix.lower() == ".toml":
         raise ConfigError(
             f"{first} and {data} look swapped: the first is a table, and --data a file in TOML; "
             f"write {what} {data} --data {first}"

@@ -16,7 +16,7 @@ LARGEST = 2 << 20
 _DEEPEST = 32
 """Maximum number of parts of a dotted key; reading time grows with its square."""
 
-TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".pq")
+_TABLES = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".pq")
 """Suffixes of tables, in lower case."""
 
 _PART = r"""[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
@@ -24,6 +24,11 @@ _CURLY = "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u00ab\u00bb"
 """Quotation marks of a word processor."""
 
 _LONG_KEY = re.compile(rf"(?:^|[\[{{,]){_PART}(?:\.{_PART}){{{_DEEPEST}}}", re.MULTILINE)
+
+
+def named_as_table(name: str) -> bool:
+    """Whether a file is named as tables are."""
+    return name.lower().removesuffix(".gz").endswith(_TABLES)
 
 
 def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
@@ -56,7 +61,7 @@ def decoded(data: bytes, name: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        if name.lower().endswith(TABLES):
+        if named_as_table(name):
             raise _table_given(name) from error
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(
@@ -131,7 +136,7 @@ def _table_given(name: str) -> ConfigError:
 def _looks_like_a_table(name: str, text: str) -> bool:
     """Whether a file is named as tables are, or has a first line as they have."""
     header = text.split("\n", 1)[0]
-    return name.lower().endswith(TABLES) or ("," in header and not set(header) & set('=[]#"'))
+    return named_as_table(name) or ("," in header and not set(header) & set('=[]#"'))
 
 
 def _unquoted(text: str, line: int) -> str:
@@ -152,7 +157,7 @@ def _unquoted(text: str, line: int) -> str:
 
 def _check_size(size: int, name: str, largest: int) -> None:
     if size > largest:
-        if name.lower().endswith(TABLES):
+        if named_as_table(name):
             raise _table_given(name)
         raise ConfigError(
             f"{name}: larger than {largest:,} bytes, which is more than such files have; check "
