@@ -15,7 +15,6 @@ from tacit.errors import OracleError
 from tacit.problem.answers import (
     check_function,
     complaint,
-    difference,
     not_finite,
     place,
     unanswered,
@@ -24,7 +23,7 @@ from tacit.problem.evaluation import PLAIN, Evaluation
 from tacit.problem.processes import Unanswered, correction
 from tacit.problem.stored import Evaluations
 from tacit.problem.takes import check_takes
-from tacit.problem.tally import Tally
+from tacit.problem.tally import Seen, Tally
 
 NOBODY = -1
 """The agent of a point at which nothing is queried: its values are 0."""
@@ -103,9 +102,9 @@ class Host:
         self._batched = batched
         self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
-        self._looked: dict[int, tuple[Any, Any]] = {}
+        self._looked: dict[int, Seen] = {}
         self._inside = False
-        self.tally = Tally.of(len(own))
+        self.recount()
         self._given_up = set[int]()
         self._asked = self._answered = 0
         self._error: BaseException | None = None
@@ -149,7 +148,7 @@ class Host:
 
     def recount(self) -> None:
         """Begin a new `tally`: what became of evaluations from here on."""
-        self.tally = Tally.of(len(self._own))
+        self.tally = Tally.of(len(self._own), self._looked)
 
     def raise_pending(self) -> None:
         """Raise the first error since the last call, if there was one, and forget it."""
@@ -289,8 +288,7 @@ class Host:
             if known is not None:
                 values[row], found[row] = 0.0, True
                 values[row, : len(known)] = known
-                self.tally.valued[agent] += 1
-                self.tally.see(agent, x[row][None], np.asarray(known)[None])
+                self._valued(agent, x[row][None], np.asarray(known)[None])
         self._answered += int(np.sum(found))
         return found
 
@@ -314,31 +312,16 @@ class Host:
         self._calls[job.agent] += many * outcome.tries
         self._answered += many
         if self._skips(outcome):
-            self.tally.skipped[job.agent] += many
-            self.tally.failure.setdefault(job.agent, str(outcome.error))
+            self.tally.skip(job.agent, many, str(outcome.error))
         if outcome.values is not None:
-            self.tally.valued[job.agent] += many
-            self.tally.see(job.agent, job.points, outcome.values)
-            self._compare(job, outcome.values)
-            self._note_lost(job, outcome.values)
+            self._valued(job.agent, job.points, outcome.values)
         if how.progress is not None:
             how.progress(self._answered, self._asked)
 
-    def _compare(self, job: _Job, values: Float[np.ndarray, "m n"]) -> None:
-        """Compare values with those of the look before a run, at the same point."""
-        if job.agent not in self._looked or job.agent in self.tally.changed:
-            return
-        point, before = self._looked[job.agent]
-        for row in np.flatnonzero((job.points == point).all(axis=1)):
-            if told := difference(before, values[row]):
-                self.tally.changed[job.agent] = told
-
-    def _note_lost(self, job: _Job, values: Float[np.ndarray, "m n"]) -> None:
-        none = np.argwhere(np.isnan(values))
-        if none.size:
-            self.tally.lost[job.agent] += len(none)
-            at = place(job.points[none[0, 0]], self.evaluation.names)
-            self.tally.first_lost.setdefault(job.agent, f"that of its record {none[0, 1]} at {at}")
+    def _valued(
+        self, agent: int, points: Float[np.ndarray, "m p"], values: Float[np.ndarray, "m n"]
+    ) -> None:
+        self.tally.take(agent, points, values, self.evaluation.names)
 
     def _skips(self, outcome: _Outcome) -> bool:
         return isinstance(outcome.error, OracleError) and self.evaluation.on_failure == "skip"
