@@ -10,6 +10,7 @@ import signal
 import sys
 import textwrap
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,17 @@ def printing(kept: str = "") -> Iterator[None]:
         raise RuntimeFailure(
             f"standard output cannot be written ({error.strerror})" + (kept and f"; {kept}")
         ) from error
+
+
+@contextlib.contextmanager
+def noting() -> Iterator[None]:
+    """Print warnings of tacit as notes on standard error, once the work is done."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for each in told:
+        print(f"NOTE: {each.message}.", file=sys.stderr)
 
 
 def _refuses_output() -> bool:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json as reader
 import math
 import sys
-import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.cli.console import emit, guarded, printing, say
+from tacit.cli.console import emit, guarded, noting, printing, say
 from tacit.cli.pairs import pairs
 from tacit.cli.writing import check_free, write_text
 from tacit.errors import ConfigError, ProblemError
@@ -108,14 +107,10 @@ def predict_table(
 def _of(data: Path) -> Generator[None]:
     """Name the table in errors about its values, and print warnings as notes."""
     try:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", UserWarning)
+        with noting():
             yield
     except ProblemError as error:
         raise ProblemError(f"{data}: {error}") from error
-    for each in told:
-        print(f"NOTE: {each.message}.", file=sys.stderr)
 
 
 def _file(model: Path) -> Path:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tacit import checks
-from tacit.cli.console import emit, guarded, say
+from tacit.cli.console import emit, guarded, noting, say
 from tacit.cli.hinting import KEPT, of_codes, of_spellings
 from tacit.cli.writing import check_free, check_study, write_text
 from tacit.cli.written import maps_of
@@ -40,8 +38,7 @@ def write_study(
     def command() -> int:
         check_free("output", output, force=force, read={"the table": data})
         check_study("output", output)
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always", UserWarning)
+        with noting():
             found = draft(
                 data,
                 folder=output.parent,
@@ -54,8 +51,6 @@ def write_study(
                 missing_values=missing_values,
                 maps=maps_of(maps),
             )
-        for each in told:
-            print(f"NOTE: {each.message}.", file=sys.stderr)
         write_text("output", output, found.text)
         if json:
             emit(
