@@ -47,6 +47,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
                 "give one number for all, or one per owner; several values are compared by a sweep "
                 f"(tacit.sweep, or `tacit sweep`) over privacy.{name}"
             )
+    _check_used(method, privacy)
     _check_relation(privacy, owners)
     deltas = _per_owner(privacy.delta, owners)
     if not privacy.large_delta:
@@ -81,6 +82,29 @@ def _check_deltas(deltas: Sequence[float], owners: Owners, privacy: Privacy) -> 
             units,
             kind if public.unit is Unit.AGENT else f"{kind} {whose} {name}",
             "or accept it with large_delta = true in [privacy] (large_delta=True) if that is meant",
+        )
+
+
+def _check_used(method: AbstractMethod, privacy: Privacy) -> None:
+    """Refuse what a budget says of queries and releases that do not do so."""
+    for phase in method.phases():
+        query, release = phase.query, phase.release
+        if query is None or release is None:
+            continue
+        if query.rate != privacy.sampling:
+            wrong = f"sampling={privacy.sampling!r}"
+            found, remedy = f"asks with rate={query.rate!r}", "rate=self.privacy.sampling"
+        elif privacy.clip_norm not in (None, query.clip_norm):
+            wrong = f"clip_norm={privacy.clip_norm!r}"
+            found, remedy = f"bounds the l{query.clip_norm} norm", "norm=self.privacy.clip_norm"
+        elif release.relation is not privacy.relation:
+            wrong = f"relation={privacy.relation.value!r}"
+            found, remedy = f"is for {release.relation.value!r}", "relation=self.privacy.relation"
+        else:
+            continue
+        raise PrivacyError(
+            f"{wrong} has no effect on phase {phase.name!r} of {type(method).__name__}, which "
+            f"{found}; leave it out, or let the method pass it on ({remedy})"
         )
 
 

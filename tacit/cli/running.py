@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -204,7 +203,7 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
     kept = protection(outcome)
     found = findings(outcome)
     secret = keep_secret(outcome)
-    scored = _scores(outcome.scores)
+    scored = _scores(outcome)
     for line in done:
         say(line)
     if result.status != "finished":
@@ -243,12 +242,14 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
         )
 
 
-def _scores(scores: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]] | None:
+def _scores(outcome: Outcome) -> tuple[list[str], list[list[str]]] | None:
     """Headings and rows of the scores on records held out, if there are any."""
+    scores, trials = outcome.scores, len(outcome.result.solutions)
     if not scores:
         return None
     names = [name for name in SCORES if name in next(iter(scores.values()))]
+    means = f", means of {trials:,} trials" if trials > 1 else ""
     return (
-        ["Held out (simulation only)", *(SCORES[name] for name in names)],
+        [f"Held out{means} (simulation only)", *(SCORES[name] for name in names)],
         [[fit, *(f"{found[name]:.4f}" for name in names)] for fit, found in scores.items()],
     )

@@ -20,14 +20,8 @@ def gradient_query(privacy: Privacy | None) -> tuple[AbstractQuery, Release]:
     """The gradient at `state.x`: clipped and with noise if `privacy` is given, or as it is."""
     if privacy is None:
         return Exact(_gradient), Release("gradient", NO_NOISE)
-    query = ClippedGradient(
-        iterate,
-        privacy.clip,
-        order=privacy.order,
-        rate=privacy.sampling,
-        norm=privacy.clip_norm,
-    )
-    return query, Release("noised clipped gradient", privacy.mechanism, privacy.relation)
+    release = Release("noised clipped gradient", privacy.mechanism, privacy.relation)
+    return ClippedGradient.of(privacy, iterate), release
 
 
 def combined(privacy: Privacy | None) -> Combine:

@@ -16,7 +16,7 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.query import AbstractQuery, own, own_public
 from tacit.privacy.sensitivity import ClippedGradient
 from tacit.ranges import Numbers
-from tacit.types import AbstractObjective, Context, Oracle, PublicContext, Relation, State
+from tacit.types import AbstractObjective, Context, Oracle, Order, PublicContext, Relation, State
 
 _NOTHING_DECLARED = (math.inf, math.inf, math.inf)
 
@@ -54,6 +54,10 @@ class ProjectedStep(AbstractQuery):
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
     centred: bool = eqx.field(static=True, kw_only=True, default=False)
 
+    @property
+    def clip_norm(self) -> Order:
+        return self.gradient.clip_norm
+
     def __call__(
         self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " p"]:
@@ -78,7 +82,7 @@ class ProjectedStep(AbstractQuery):
         if relation is not Relation.METRIC:
             # the same clip, measured in the l2 norm
             euclidean = dataclasses.replace(
-                self.gradient, order=2, norm=self.gradient.clip_norm
+                self.gradient, order=2, norm=self.clip_norm
             ).sensitivity(public, relation)
             bounds.append(root * euclidean)
         return gamma * min(bounds)
@@ -93,7 +97,7 @@ class ProjectedStep(AbstractQuery):
         x = jnp.asarray(iterate(state))
         private = objective.normaliser * objective.gradient(x) - self.known * x
         clip = own(self.gradient.clip, context.agent)
-        inside = clipped(private[None], clip, self.gradient.clip_norm)[0]
+        inside = clipped(private[None], clip, self.clip_norm)[0]
         return (inside + self.known * x) / objective.normaliser
 
 
@@ -108,13 +112,7 @@ def projected_step(
 ) -> ProjectedStep:
     """The query that a budget asks for: its clip, the norm of its noise, its sampling."""
     return ProjectedStep(
-        ClippedGradient(
-            iterate,
-            privacy.clip,
-            order=privacy.order,
-            rate=privacy.sampling,
-            norm=privacy.clip_norm,
-        ),
+        ClippedGradient.of(privacy, iterate),
         step,
         ratio,
         known,

@@ -37,9 +37,8 @@ class GradientTracking(AbstractMethod):
 
     Source: Nedic, Olshevsky, Shi (2017), Achieving Geometric Convergence for Distributed
     Optimization over Time-Varying Graphs, algorithm 1. It is called DIGing there. Deviation: a
-    proximal step for the public part. Messages `(x_i, y_i)` determine the gradients, so nothing is
-    protected; the tracker carries differences of gradients from round to round, so noise on single
-    gradients would not protect a record either.
+    proximal step for the public part. Gradients enter the tracker without noise and messages
+    `(x_i, y_i)` determine them, so nothing is protected.
 
     Needs smooth losses. With a constant small step on a strongly convex problem it converges to the
     optimum at a linear rate.

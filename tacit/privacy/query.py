@@ -124,6 +124,11 @@ class AbstractQuery(eqx.Module):
         """What the sensitivity assumes about the data, in words; nothing by default."""
         return ()
 
+    @property
+    def clip_norm(self) -> Order:
+        """Norm of the clip; `order` unless a query has another."""
+        return self.order
+
     def size(self, dimension: int) -> int:
         """Number of coordinates of the answer: by default one for each parameter."""
         return dimension

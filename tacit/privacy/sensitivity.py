@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -47,6 +47,9 @@ from tacit.types import (
     Relation,
     State,
 )
+
+if TYPE_CHECKING:
+    from tacit.privacy.budget import Privacy
 
 
 class Exact(AbstractQuery):
@@ -102,6 +105,22 @@ class ClippedGradient(AbstractQuery):
     rate: Share = eqx.field(static=True, kw_only=True, default=1.0)
     norm: Norm | None = eqx.field(static=True, kw_only=True, default=None)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
+
+    @classmethod
+    def of(cls, privacy: Privacy, point: Callable[[Any], Params]) -> Self:
+        """The query with the clip, the norms and the sampling of a budget.
+
+        Args:
+            privacy: the budget.
+            point: point at which the gradient is taken, as a function of the method's state.
+        """
+        return cls(
+            point,
+            privacy.clip,
+            order=privacy.order,
+            rate=privacy.sampling,
+            norm=privacy.clip_norm,
+        )
 
     @property
     def clip_norm(self) -> Order:

@@ -44,6 +44,9 @@ class Source:
     lines: dict[locate.Path, int] = field(repr=False)
     parts: tuple[Part, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Source {self.name}: {self.study.method.name}>"
+
     @property
     def statistics(self) -> bool:
         """Whether its method uses the records themselves, and minimises nothing."""

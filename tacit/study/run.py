@@ -66,6 +66,9 @@ class Assembled:
     altered: Altered | None = None
     taken: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
 
+    def __repr__(self) -> str:
+        return f"<Assembled {self.source.name}: {self.problem!r}, {self.network!r}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -82,6 +85,9 @@ class Outcome:
     result: Result
     reference: Reference | None
     scores: Mapping[str, Mapping[str, float]]
+
+    def __repr__(self) -> str:
+        return f"<Outcome of {self.assembled.source.name}: {self.result!r}>"
 
     @property
     def study(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,8 +41,8 @@ class HeldOut:
         targets: targets, shape `(n,)`.
     """
 
-    features: Float[np.ndarray, "n d"]
-    targets: Shaped[np.ndarray, " n"]
+    features: Float[np.ndarray, "n d"] = field(repr=False)
+    targets: Shaped[np.ndarray, " n"] = field(repr=False)
 
 
 def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:

@@ -56,7 +56,7 @@ class Momentum(AbstractMethod):
             Phase(
                 name="iterate",
                 sender=Role.PEER,
-                query=ClippedGradient(at_x, self.privacy.clip, order=self.privacy.order),
+                query=ClippedGradient.of(self.privacy, at_x),
                 release=Release("gradient", self.privacy.mechanism, self.privacy.relation),
                 message=self.hold,
                 point=True,

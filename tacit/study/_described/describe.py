@@ -30,7 +30,7 @@ def asked(query: AbstractQuery | None) -> str:
     shown = (
         f"{sizes[0]:g}" if len(set(sizes.tolist())) == 1 else f"{sizes.min():g} to {sizes.max():g}"
     )
-    return f"{text} Clip: {shown} in the l{getattr(query, 'clip_norm', query.order)} norm."
+    return f"{text} Clip: {shown} in the l{query.clip_norm} norm."
 
 
 def document(entry: Entry) -> dict[str, Any]:

@@ -198,6 +198,9 @@ def findings(outcome: Outcome) -> list[str]:
     found: list[str] = []
     counts, gap = outcome.assembled.problem.counts, objective_gap(outcome)
     held = outcome.assembled.held_out
+    trials = len(outcome.result.solutions)
+    if held is not None and trials > 1:
+        found.append(f"Scores are means of {trials:,} trials, all else is of the first.")
     if held is not None:
         found.append(capital(outcome.verdict.reason))
     history = outcome.result.history

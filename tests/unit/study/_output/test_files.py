@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from tacit.cli import app
 from tacit.errors import RuntimeFailure
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Scope, Status
 from tacit.privacy.guarantees import Guarantees
@@ -19,6 +21,7 @@ from tacit.study._output import Destination, write
 from tacit.study._output.files import jsonable
 from tacit.study._output.page import report_data
 from tacit.study._output.words import chosen_metric, findings, protection, summary
+from tacit.study.tables import HeldOut
 from tacit.types import Relation, Unit
 from tests.end_to_end.study import changed
 from tests.end_to_end.study import write as write_study
@@ -43,6 +46,20 @@ def test_a_run_without_privacy_says_so(outcome: Outcome) -> None:
     assert outcome.reference is None
     assert ["dropped" in each for each in findings(outcome)] == [True]
     assert "4 sites" in summary(outcome)[0]
+
+
+def test_what_was_run_is_shown_in_a_line_without_records(outcome: Outcome) -> None:
+    for each in (outcome, outcome.assembled, outcome.assembled.source):
+        assert len(repr(each)) < 250 and "study.toml" in repr(each)
+    held = HeldOut(np.full((3, 2), 0.7265), np.full(3, 0.7265))
+    assert "7265" not in repr(replace(outcome.assembled, held_out=held)) + repr(held)
+
+
+def test_scores_of_several_trials_are_said_to_be_means(tmp_path: Path) -> None:
+    path = write_study(tmp_path, changed("seed = 0", "seed = 0\ntrials = 3"))
+    told = CliRunner().invoke(app, ["run", str(path), "-o", str(tmp_path / "found")]).output
+    assert "Scores are means of 3 trials, all else is of the first." in told
+    assert "Held out, means of 3 trials (simulation only)" in " ".join(told.split())
 
 
 @pytest.mark.parametrize("epsilon", [12.0, 1e9])
