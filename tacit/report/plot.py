@@ -214,6 +214,7 @@ def trade_off(
             logarithmic=True,
             series=series,
             cells=(),
+            alike="",
             others={},
             study="",
             notes=(),

@@ -76,6 +76,7 @@ class SweepData:
         logarithmic: whether the measure is drawn on a logarithmic axis, where it is positive.
         series: lines of the figure.
         cells: table of cells.
+        alike: what is the same in all of them, in sentences.
         others: tables of means of all other measures.
         study: text of the study file.
         notes: sentences of the study.
@@ -90,6 +91,7 @@ class SweepData:
     logarithmic: bool
     series: Sequence[Series]
     cells: Sequence[Row]
+    alike: str
     others: Mapping[str, Sequence[Row]]
     study: str
     notes: Sequence[str]

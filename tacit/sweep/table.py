@@ -48,12 +48,17 @@ class Runs:
             private records without noise: for simulations only.
         shortened: what the clip shortens in the first run, and of which share of the records, if
             that was counted. For simulations only, too.
+        rose: whether the objective of each run is larger at the end than at the start, shape
+            `(seeds,)`, if it is measured at both. For simulations only, too.
+        cause: why it may be, and what to do, as a sentence goes on.
     """
 
     cell: Cell
     finished: Bool[np.ndarray, " seeds"]
     measured: Mapping[str, Float[np.ndarray, " seeds"]]
     shortened: tuple[str, float] | None = None
+    rose: Bool[np.ndarray, " seeds"] | None = None
+    cause: str = ""
 
     @classmethod
     def of(cls, cell: Cell, answers: Sequence[Answer], seeds: int) -> Runs:
@@ -70,6 +75,10 @@ class Runs:
                 for name in answers[0]["measured"]
             },
             None if cut is None else (cut[0], cut[1]),
+            np.concatenate([answer["rose"] for answer in answers])[:seeds].astype(bool)
+            if "rose" in answers[0]
+            else None,
+            answers[0].get("cause", ""),
         )
 
     def mean(self, measure: str) -> tuple[float, float]:

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit.cli.sweeping import _tell
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
 from tacit.study import read_study
-from tacit.sweep import Grid, Plan, Runs, Sweep, plan
+from tacit.sweep import Grid, Plan, Runs, Sweep, plan, words
 from tacit.sweep.caveats import warnings
+from tacit.sweep.columns import alike, rows
 from tacit.sweep.latex import cells_table, crossed_table
 from tacit.sweep.page import check_keys, sweep_data
 from tacit.sweep.table import cells_frame, check_measure, chosen, measures, runs_frame
+from tacit.sweep.words import called
 from tests.end_to_end import study
 
 
@@ -125,6 +128,30 @@ def test_clips_that_shorten_much_are_told_once(planned: Plan) -> None:
     assert kept.shortened == ("coefficients", 0.5) and found[0].shortened is None
 
 
+def test_answers_worse_than_the_start_are_told_with_the_cause(planned: Plan) -> None:
+    found = ended(planned, [7.0] * 3, [9.0] * 3, [1.0] * 3)
+    rose = [np.array(each) for each in ([True] * 3, [True, True, False], [True, False, False])]
+    found = [
+        replace(runs, rose=each, cause="the step is too large.")
+        for runs, each in zip(found, rose, strict=True)
+    ]
+    [said] = [each for each in warnings(planned, found) if "larger objective" in each]
+    assert said == (
+        "In 2 of 3 cells most runs end with a larger objective than they begin with; the largest, "
+        "9, with dpsg, budget 2.0. There, the step is too large."
+    )
+    found[1] = replace(found[1], cause="the noise was added once.")
+    assert len([each for each in warnings(planned, found) if "larger objective" in each]) == 2
+    fallen = [replace(runs, rose=np.zeros(3, dtype=bool)) for runs in found]
+    assert not any("larger objective" in each for each in warnings(planned, fallen))
+    part = {"measured": {}, "cause": "so"}
+    parts = [part | {"finished": [True] * 2, "rose": [True, False]}] * 2
+    kept = Runs.of(planned.cells[0], parts, 3)
+    assert (
+        kept.rose is not None and kept.rose.tolist() == [True, False, True] and kept.cause == "so"
+    )
+
+
 @pytest.mark.parametrize(
     ("first", "second", "told"),
     [
@@ -174,10 +201,40 @@ def test_what_varies_and_the_results_stand_before_what_is_the_same(tmp_path: Pat
     source = read_study(study.write(tmp_path))
     grid = Grid(2, (), {"run.rounds": (10,), "method.step": (0.1, 0.2)})
     planned = plan(source, grid)
-    (cells,) = {
-        tuple(row) for row in sweep_data(planned, ended(planned, *[[1.0] * 2] * 2), None).cells
-    }
-    assert cells[:3] == ("step", "mean", "standard_error") and cells[-1] == "rounds"
+    page = sweep_data(planned, ended(planned, *[[1.0] * 2] * 2), None)
+    (cells,) = map(tuple, {tuple(row) for row in page.cells})
+    assert cells == ("step", "epsilon", "guarantee", "mean", "standard_error")
+    assert page.alike == "In all cells: method dpsg, rounds 10. Delta is 1e-6."
+    (others,) = {tuple(row) for row in rows(ended(planned, *[[1.0] * 2] * 2), "x", brief=True)}
+    assert others == ("step", "mean", "standard_error")
+
+
+def test_a_budget_has_a_column_only_where_epsilon_is_another(planned: Plan) -> None:
+    found = ended(planned, [1.0, 2.0, math.nan], [1.0] * 3, [1.0] * 3)
+    assert [tuple(row.values())[:3] for row in rows(found, "objective")] == [
+        ("dpsg", 1.0, "proved"),
+        ("dpsg", 2.0, "proved"),
+        ("dgd", math.inf, "none"),
+    ]
+    assert [row["finished"] for row in rows(found, "objective")] == ["2 of 3", "3 of 3", "3 of 3"]
+    cell = found[0].cell
+    less = replace(cell, guarantee=Guarantees((replace(cell.worst, epsilon=0.7, delta=1e-7),)))
+    found[0] = replace(found[0], cell=less)
+    first = rows(found, "objective")[0]
+    assert [first[name] for name in ("budget", "epsilon", "delta")] == [1.0, 0.7, 1e-7]
+    assert alike(found) == ""
+    # one cell has all columns: nothing tells it apart
+    assert list(rows(found[2:], "objective")[0])[:2] == ["method", "epsilon"]
+
+
+def test_the_console_prints_the_table_of_the_page(planned: Plan, capsys: Any) -> None:
+    found = tuple(ended(planned, [1.0, 2.0, 3.0], [0.5] * 3, [0.0] * 3))
+    called = replace(planned, grid=replace(planned.grid, names={"dpsg": "Ours"}))
+    _tell(Sweep(called, found, "objective", (), Path("out")))
+    printed = capsys.readouterr().out
+    tops = "Method Epsilon Guarantee per run Mean Standard error"
+    assert tops in " ".join(printed.split()) and "Delta is 1e-6." in printed
+    assert "Ours" in printed and "dpsg" not in printed
 
 
 def test_without_a_number_that_varies_the_first_other_key_is_the_axis(tmp_path: Path) -> None:
@@ -231,6 +288,69 @@ def test_many_lines_have_panels_and_what_is_in_none_is_in_each(planned: Plan) ->
     assert few.facets == ["dpsg", "dgd"] and len(few.names) == 10
 
 
+def networked(planned: Plan) -> tuple[Plan, list[Runs]]:
+    """Two cases, one of a doubtful guarantee, over three graphs and two budgets."""
+    doubt = {"status": Status.MODEL, "assumptions": ("so",), "reason": "no"}
+    cells = [
+        replace(
+            cell,
+            settings={"case": c, "method": m, "method.step": s, "network": n, "privacy.epsilon": e},
+            covered=frozenset({"method", "method.step"}),
+            guarantee=Guarantees((replace(cell.worst, **doubt) if c == "B" else cell.worst,)),
+        )
+        for c, m, s in (("A", "dpsg", 0.1), ("B", "pdop", 0.2))
+        for n in ("ring", {"graph": "grid", "rows": 4}, {"graph": "erdos_renyi", "seed": 1})
+        for e, cell in zip((1.0, 2.0), planned.cells, strict=False)
+    ]
+    whole = replace(planned, cells=tuple(cells))
+    return whole, ended(whole, *([float(i)] * 3 for i in range(len(cells))))
+
+
+def test_a_graph_is_one_line_of_one_look_in_all_panels(planned: Plan) -> None:
+    whole, found = networked(planned)
+    graphs = ["network ring", "network grid (rows 4)", "network erdos_renyi (seed 1)"]
+    doubt = " (model claim, not a proof)"
+    page = sweep_data(whole, found, None, facet="case")
+    assert page.names == graphs and page.facets == ["A", f"B{doubt}"]
+    page = sweep_data(whole, found, None, facet="method")
+    assert page.names == graphs and page.facets == ["dpsg", f"pdop{doubt}"]
+    # panels whose cells differ in status have it in the names of their lines
+    page = sweep_data(whole, found, None, facet="network")
+    assert page.names == ["A", f"B{doubt}"]
+    # of themselves, panels leave the fewest lines to tell apart
+    bare = replace(planned.cells[0], covered=frozenset())
+    cells = [
+        replace(bare, settings={"method": "dpsg", "method.step": s, "network": n, "run.rounds": r})
+        for s, r in ((0.1, 10), (0.2, 10), (0.3, 20), (0.4, 20))
+        for n in ("ring", "star", "path")
+    ]
+    many = replace(
+        planned,
+        cells=tuple(
+            replace(c, settings={**c.settings, "privacy.epsilon": e})
+            for c in cells
+            for e in (1.0, 2.0)
+        ),
+    )
+    page = sweep_data(many, ended(many, *[[1.0] * 3] * 24), None)
+    assert page.names == [f"dpsg, network {graph}" for graph in ("ring", "star", "path")]
+    assert page.facets == ["step 0.1", "step 0.2", "step 0.3", "step 0.4"]
+
+
+def test_where_one_graph_is_renamed_the_others_stand_alone_too(planned: Plan) -> None:
+    whole, found = networked(planned)
+    named = called(whole.cells, {"grid (rows 4)": "4 by 4 grid"})
+    page = sweep_data(whole, found, None, facet="case", names=named)
+    assert page.names == ["ring", "4 by 4 grid", "erdos_renyi (seed 1)"]
+    text = crossed_table(found, "objective", "case", named)
+    assert r"ring & $\leq 1$ & proved" in text and "network" not in text and "budget" not in text
+    assert {row["network"] for row in page.cells} == {"ring", "4 by 4 grid", "erdos_renyi (seed 1)"}
+    # a number says nothing alone
+    assert "step 0.2" in words.label(
+        found[-1], only="method.step", names=called(whole.cells, {"0.1": "small"})
+    )
+
+
 def test_latex_has_a_row_for_each_cell_or_a_column_for_each_budget(planned: Plan) -> None:
     found = ended(planned, [1.0, 2.0, 3.0], [0.5] * 3, [0.0, 1.0, math.nan])
     assert cells_table(found, ["objective"]).splitlines() == [
@@ -257,8 +377,8 @@ def test_latex_has_a_row_for_each_cell_or_a_column_for_each_budget(planned: Plan
     assert crossed_table(found, "objective", "method").splitlines()[6:-2] == [
         r"Objective & Epsilon & Guarantee & dpsg & dgd \\",
         r"\midrule",
-        r"budget 1.0 & $\leq 1$ & proved & $2.00 \pm 0.58$ & -- \\",
-        r"budget 2.0 & $\leq 2$ & proved & $0.5$ & -- \\",
+        r"dpsg & $\leq 1$ & proved & $2.00 \pm 0.58$ & -- \\",
+        r"dpsg & $\leq 2$ & proved & $0.5$ & -- \\",
         r"dgd & $\infty$ & none & -- & $0.50 \pm 0.50$ \\",
     ]
     only = cells_table(ended(planned, [math.nan] * 3, [1.0] * 3, [1.0] * 3), ["objective"])
@@ -280,7 +400,8 @@ def test_plots_and_tables_of_a_sweep_are_asked_of_it(planned: Plan, tmp_path: Pa
         (lambda: swept.to_latex("auc"), "measure='auc' was not measured"),
         (lambda: swept.to_latex(columns="x"), "columns='x' is not varied here"),
         (lambda: swept.to_latex(names={"dgpd": "D"}), "'dgpd' is no value of this sweep; did you"),
-        (lambda: swept.plot(names={"EXTRA": "E"}), "value of this sweep; there are dpsg, 1.0, 2"),
+        (lambda: swept.plot(names={"EXTRA": "E"}), "value of this sweep; there are dpsg, dgd, 1"),
+        (lambda: swept.plot(names={"dpsg": "A", "dgd": "A"}), "names calls two values 'A'; give"),
         (
             lambda: swept.to_latex("objective", "objective", columns="method"),
             "columns='method' shows one measure, and 2 are given",
