@@ -62,7 +62,7 @@ def convergence(
 
     To compare methods, give each a name: there is a line for each, of one measure. Where a method
     has several trials, or several results that differ in their seed, its line is the mean, with a
-    band of two standard errors to either side.
+    band of two standard errors to either side; where it reaches 0, it ends at the lowest value.
 
     Args:
         result: result of `tacit.run`, or a mapping from a name for each line to a result, or to a

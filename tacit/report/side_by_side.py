@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,8 +84,14 @@ def over_rounds(lines: Mapping[str, Sequence[Result]], measure: str | None) -> P
     for result in every:
         check_measured(result, measure)
     curves = [_curve(name, each, measure) for name, each in lines.items()]
-    if not any(value > 0.0 for curve in curves for value in curve.y if value is not None):
+    drawn = [value for curve in curves for value in (*curve.y, *(curve.low or ())) if value > 0.0]
+    if not drawn:
         raise ConfigError(f"measure={measure!r} is never above 0, and the axis is logarithmic")
+    floor = min(drawn)  # where a band reaches 0, there is no end to it on this axis
+    curves = [
+        replace(curve, low=curve.low and [max(value, floor) for value in curve.low])
+        for curve in curves
+    ]
     return Panel("", "round", heading(measure), curves)
 
 

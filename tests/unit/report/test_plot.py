@@ -123,6 +123,8 @@ def test_methods_converge_side_by_side(private: tacit.Result, open_: tacit.Resul
     assert dpsg.y == pytest.approx(tuple(values.mean(axis=1)))
     error = 2.0 * values.std(axis=1, ddof=1) / 8**0.5
     assert band.y[:7] == pytest.approx(tuple(values.mean(axis=1) + error))
+    # a band that reaches 0 ends at the lowest value that is drawn
+    assert min(band.y) >= min(*dpsg.y, *dgd.y) > 0.0
     assert dgd.y == pytest.approx(tuple(open_.history.measured["distance"][:, 0]))
     # a trial that diverged is left out
     gone = replace(private, diverged=np.array([2, -1, -1, -1]))
