@@ -190,7 +190,7 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
                 f"epsilon {epsilon:g}",
                 None,
                 float(np.mean(loud["distance"][i])),
-                ours_with_c2_the_longest_gradient=float(np.mean(right["distance"][i])),
+                ours_with_the_longest_gradient=float(np.mean(right["distance"][i])),
                 true_epsilon=losses[i],
                 certified_at_epsilon=float(best[epsilon]) if epsilon in best else None,
             )

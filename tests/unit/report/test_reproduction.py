@@ -49,7 +49,7 @@ def test_panels_stand_beside_each_other_as_in_the_paper(tmp_path: Path, across: 
 
 
 def test_a_table_has_no_column_of_dashes(tmp_path: Path) -> None:
-    def headings(*rows: Any) -> list[str]:
+    def headings(*rows: Any) -> tuple[str, list[str]]:
         found = Reproduction(Verdict.UNDECIDED, "So.", comparison=rows)
         page = write_paper(
             tmp_path / "p.html",
@@ -59,11 +59,14 @@ def test_a_table_has_no_column_of_dashes(tmp_path: Path) -> None:
             fast=False,
             environment={},
         ).read_text()
-        return re.findall("<th[^>]*>([^<]*)</th>", page)
+        [title] = re.findall("<h3>(.*)</h3>\\n", page)
+        return title, re.findall("<th[^>]*>([^<]*)</th>", page)
 
     bare = compared("last", None, 2.0, true_epsilon=float("nan"))
-    assert headings(bare, bare) == ["What", "Ours"]
-    assert headings(bare, compared("first", 4.0, 2.0)) == ["What", "Paper", "Ours", "Ratio"]
+    assert headings(bare, bare) == ("Our numbers", ["What", "Ours"])
+    title, columns = headings(bare, compared("first", 4.0, 2.0))
+    assert title.startswith("Comparison with the paper")
+    assert columns == ["What", "Paper", "Ours", "Ratio"]
 
 
 def test_the_numbers_of_curves_can_be_read(tmp_path: Path) -> None:

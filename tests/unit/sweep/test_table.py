@@ -68,6 +68,22 @@ def test_a_single_run_has_a_mean_and_no_error(planned: Plan) -> None:
     assert mean == 1.0 and math.isnan(error)
 
 
+def test_a_spread_of_rounding_is_none_where_there_is_no_noise(planned: Plan) -> None:
+    same = [0.487, 0.487 + 1e-16, 0.487 - 1e-16]
+    noised, _, bare = ended(planned, same, same, same)
+    assert bare.mean("objective") == (pytest.approx(0.487), 0.0)
+    assert noised.mean("objective")[1] > 0.0
+    gaps = replace(
+        bare, measured={"objective": np.array(same), "objective_gap": np.array(same) - 0.487}
+    )
+    assert gaps.mean("objective_gap")[1] == 0.0
+    # other draws of a method are no rounding
+    [_, _, random] = ended(planned, same, same, [0.487, 0.488, 0.489])
+    assert random.mean("objective")[1] == pytest.approx(0.001 / math.sqrt(3))
+    [cells, *_] = [row for row in rows([noised, bare], "objective") if row["guarantee"] == "none"]
+    assert cells["mean"] == "0.487" and cells["standard_error"] == 0.0
+
+
 def test_a_score_stands_for_all_where_there_is_one(planned: Plan) -> None:
     rows = [[3.0, 2.0, 1.0]] * 3
     assert chosen(ended(planned, *rows)) == "objective"
