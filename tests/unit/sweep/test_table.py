@@ -5,48 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tacit.cli.sweeping import _tell
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
-from tacit.study import read_study
-from tacit.sweep import Grid, Plan, Runs, Sweep, plan, words
+from tacit.sweep import Plan, Runs, Sweep
 from tacit.sweep.caveats import warnings
-from tacit.sweep.columns import alike, rows
+from tacit.sweep.columns import rows
 from tacit.sweep.latex import cells_table, crossed_table
-from tacit.sweep.page import check_keys, sweep_data
+from tacit.sweep.page import sweep_data
 from tacit.sweep.table import cells_frame, check_measure, chosen, measures, runs_frame
-from tacit.sweep.words import called
-from tests.end_to_end import study
-
-
-@pytest.fixture(scope="module")
-def planned(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    """Two budgets and a method without noise."""
-    source = read_study(study.write(tmp_path_factory.mktemp("study")))
-    return plan(source, Grid(3, ("dpsg", "dgd"), {"privacy.epsilon": (1.0, 2.0)}))
-
-
-def ended(planned: Plan, *objectives: list[float], **further: Any) -> list[Runs]:
-    """One list of objectives a cell; a run without a finite one diverged."""
-    return [
-        Runs.of(
-            cell,
-            [
-                {
-                    "finished": [math.isfinite(v) for v in row],
-                    "measured": {"objective": row, **further},
-                }
-            ],
-            planned.seeds,
-        )
-        for cell, row in zip(planned.cells, objectives, strict=True)
-    ]
+from tests.unit.sweep.made_up import ended
 
 
 def test_chunks_are_put_together_and_cut_to_the_seeds(planned: Plan) -> None:
@@ -203,168 +175,6 @@ def test_model_claims_and_divergence_are_named(planned: Plan) -> None:
     page = sweep_data(other, found, None)
     assert "dpsg (model claim, not a proof)" in [series.name for series in page.series]
     assert page.cells[0]["guarantee"] == "model claim, not a proof"
-
-
-def test_budgets_are_the_axis_and_a_method_without_one_a_level(planned: Plan) -> None:
-    page = sweep_data(planned, ended(planned, [1.0] * 3, [3.0] * 3, [0.5] * 3), None)
-    private, level = page.series
-    assert page.axis == "epsilon of one run"
-    assert (private.name, list(private.x), list(private.y)) == ("dpsg", [1.0, 2.0], [1.0, 3.0])
-    assert (level.name, level.level, list(level.y)) == ("dgd", True, [0.5])
-
-
-def test_what_varies_and_the_results_stand_before_what_is_the_same(tmp_path: Path) -> None:
-    source = read_study(study.write(tmp_path))
-    grid = Grid(2, (), {"run.rounds": (10,), "method.step": (0.1, 0.2)})
-    planned = plan(source, grid)
-    page = sweep_data(planned, ended(planned, *[[1.0] * 2] * 2), None)
-    (cells,) = map(tuple, {tuple(row) for row in page.cells})
-    assert cells == ("step", "epsilon", "guarantee", "mean", "standard_error")
-    assert page.alike == "In all cells: method dpsg, rounds 10. Delta is 1e-6."
-    (others,) = {tuple(row) for row in rows(ended(planned, *[[1.0] * 2] * 2), "x", brief=True)}
-    assert others == ("step", "mean", "standard_error")
-
-
-def test_a_budget_has_a_column_only_where_epsilon_is_another(planned: Plan) -> None:
-    found = ended(planned, [1.0, 2.0, math.nan], [1.0] * 3, [1.0] * 3)
-    assert [tuple(row.values())[:3] for row in rows(found, "objective")] == [
-        ("dpsg", 1.0, "proved"),
-        ("dpsg", 2.0, "proved"),
-        ("dgd", math.inf, "none"),
-    ]
-    assert [row["finished"] for row in rows(found, "objective")] == ["2 of 3", "3 of 3", "3 of 3"]
-    cell = found[0].cell
-    less = replace(cell, guarantee=Guarantees((replace(cell.worst, epsilon=0.7, delta=1e-7),)))
-    found[0] = replace(found[0], cell=less)
-    first = rows(found, "objective")[0]
-    assert [first[name] for name in ("budget", "epsilon", "delta")] == [1.0, 0.7, 1e-7]
-    assert alike(found) == ""
-    # one cell has all columns: nothing tells it apart
-    assert list(rows(found[2:], "objective")[0])[:2] == ["method", "epsilon"]
-
-
-def test_the_console_prints_the_table_of_the_page(planned: Plan, capsys: Any) -> None:
-    found = tuple(ended(planned, [1.0, 2.0, 3.0], [0.5] * 3, [0.0] * 3))
-    called = replace(planned, grid=replace(planned.grid, names={"dpsg": "Ours"}))
-    _tell(Sweep(called, found, "objective", (), Path("out")))
-    printed = capsys.readouterr().out
-    tops = "Method Epsilon Guarantee per run Mean Standard error"
-    assert tops in " ".join(printed.split()) and "Delta is 1e-6." in printed
-    assert "Ours" in printed and "dpsg" not in printed
-
-
-def test_without_a_number_that_varies_the_first_other_key_is_the_axis(tmp_path: Path) -> None:
-    source = read_study(study.write(tmp_path))
-    planned = plan(source, Grid(2, ("dpsg", "dgd"), {"network": ("ring", "complete")}))
-    found = ended(planned, [1.0] * 2, [2.0] * 2, [3.0] * 2, [4.0] * 2)
-    page = sweep_data(planned, found, None)
-    assert page.axis == "network"
-    assert [(s.name, list(s.x), list(s.y)) for s in page.series] == [
-        ("dpsg", ["ring", "complete"], [1.0, 2.0]),
-        ("dgd", ["ring", "complete"], [3.0, 4.0]),
-    ]
-    # another key is a matter of asking
-    page = sweep_data(planned, found, None, over="method", facet="network")
-    assert page.facets == ["network ring", "network complete"]
-    assert [(s.facet, list(s.x)) for s in page.series] == [
-        ("network ring", ["dpsg"]),
-        ("network complete", ["dpsg"]),
-        ("network ring", ["dgd"]),
-        ("network complete", ["dgd"]),
-    ]
-    with pytest.raises(ConfigError, match="over='method' is not varied here") as error:
-        check_keys(replace(planned, cells=()), "method", None)
-    assert "there are" in str(error.value)
-
-
-def test_where_only_methods_differ_each_has_its_place(planned: Plan) -> None:
-    page = sweep_data(planned, ended(planned, [1.0] * 3, [2.0] * 3, [3.0] * 3)[1:], None)
-    assert page.axis == "" and [list(series.x) for series in page.series] == [
-        ["dpsg, budget 2.0"],
-        ["dgd"],
-    ]
-
-
-def many(planned: Plan) -> tuple[Plan, list[Runs]]:
-    """Nine networks at two budgets, and one method that has neither."""
-    cells = [
-        replace(planned.cells[0], settings={"method": "dpsg", "network": n, "privacy.epsilon": e})
-        for n in range(9)
-        for e in (1.0, 2.0)
-    ]
-    whole = replace(planned, cells=(*cells, planned.cells[2]))
-    return whole, ended(whole, *([float(i)] * 3 for i in range(19)))
-
-
-def test_many_lines_have_panels_and_what_is_in_none_is_in_each(planned: Plan) -> None:
-    page = sweep_data(*many(planned), None)
-    assert page.facets == [f"network {n}" for n in range(9)] and page.names == ["dpsg", "dgd"]
-    assert [series.facet for series in page.series if series.name == "dgd"] == [""]
-    few = sweep_data(*many(planned), None, facet="method")
-    assert few.facets == ["dpsg", "dgd"] and len(few.names) == 10
-
-
-def networked(planned: Plan) -> tuple[Plan, list[Runs]]:
-    """Two cases, one of a doubtful guarantee, over three graphs and two budgets."""
-    doubt = {"status": Status.MODEL, "assumptions": ("so",), "reason": "no"}
-    cells = [
-        replace(
-            cell,
-            settings={"case": c, "method": m, "method.step": s, "network": n, "privacy.epsilon": e},
-            covered=frozenset({"method", "method.step"}),
-            guarantee=Guarantees((replace(cell.worst, **doubt) if c == "B" else cell.worst,)),
-        )
-        for c, m, s in (("A", "dpsg", 0.1), ("B", "pdop", 0.2))
-        for n in ("ring", {"graph": "grid", "rows": 4}, {"graph": "erdos_renyi", "seed": 1})
-        for e, cell in zip((1.0, 2.0), planned.cells, strict=False)
-    ]
-    whole = replace(planned, cells=tuple(cells))
-    return whole, ended(whole, *([float(i)] * 3 for i in range(len(cells))))
-
-
-def test_a_graph_is_one_line_of_one_look_in_all_panels(planned: Plan) -> None:
-    whole, found = networked(planned)
-    graphs = ["network ring", "network grid (rows 4)", "network erdos_renyi (seed 1)"]
-    doubt = " (model claim, not a proof)"
-    page = sweep_data(whole, found, None, facet="case")
-    assert page.names == graphs and page.facets == ["A", f"B{doubt}"]
-    page = sweep_data(whole, found, None, facet="method")
-    assert page.names == graphs and page.facets == ["dpsg", f"pdop{doubt}"]
-    # panels whose cells differ in status have it in the names of their lines
-    page = sweep_data(whole, found, None, facet="network")
-    assert page.names == ["A", f"B{doubt}"]
-    # of themselves, panels leave the fewest lines to tell apart
-    bare = replace(planned.cells[0], covered=frozenset())
-    cells = [
-        replace(bare, settings={"method": "dpsg", "method.step": s, "network": n, "run.rounds": r})
-        for s, r in ((0.1, 10), (0.2, 10), (0.3, 20), (0.4, 20))
-        for n in ("ring", "star", "path")
-    ]
-    many = replace(
-        planned,
-        cells=tuple(
-            replace(c, settings={**c.settings, "privacy.epsilon": e})
-            for c in cells
-            for e in (1.0, 2.0)
-        ),
-    )
-    page = sweep_data(many, ended(many, *[[1.0] * 3] * 24), None)
-    assert page.names == [f"dpsg, network {graph}" for graph in ("ring", "star", "path")]
-    assert page.facets == ["step 0.1", "step 0.2", "step 0.3", "step 0.4"]
-
-
-def test_where_one_graph_is_renamed_the_others_stand_alone_too(planned: Plan) -> None:
-    whole, found = networked(planned)
-    named = called(whole.cells, {"grid (rows 4)": "4 by 4 grid"})
-    page = sweep_data(whole, found, None, facet="case", names=named)
-    assert page.names == ["ring", "4 by 4 grid", "erdos_renyi (seed 1)"]
-    text = crossed_table(found, "objective", "case", named)
-    assert r"ring & $\leq 1$ & proved" in text and "network" not in text and "budget" not in text
-    assert {row["network"] for row in page.cells} == {"ring", "4 by 4 grid", "erdos_renyi (seed 1)"}
-    # a number says nothing alone
-    assert "step 0.2" in words.label(
-        found[-1], only="method.step", names=called(whole.cells, {"0.1": "small"})
-    )
 
 
 def test_latex_has_a_row_for_each_cell_or_a_column_for_each_budget(planned: Plan) -> None:
