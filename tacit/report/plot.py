@@ -98,8 +98,8 @@ def convergence(
         return reproduction.draw(side_by_side.over_rounds(lines, measure))
     if not isinstance(result, Result):
         raise ConfigError(
-            f"result is {checks.shown(result)}; give one result of tacit.run, or several by name, "
-            "such as {'DPSG': one, 'PDOP': other}"
+            f"result is {checks.shown(result)}; give the result of tacit.run(...), or several by "
+            "name, such as {'DPSG': one, 'PDOP': other}"
         )
     if measure is not None:
         side_by_side.check_measured(result, measure)

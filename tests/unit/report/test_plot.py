@@ -143,7 +143,7 @@ def test_what_does_not_converge_side_by_side_is_refused(
     flat = replace(open_.history, measured={"consensus": np.zeros((len(open_.history.rounds), 1))})
     results: Any
     for results, measure, told in (
-        ([private, open_], None, r"give one result of tacit.run, or several by name"),
+        ([private, open_], None, r"give the result of tacit.run\(...\), or several by name"),
         ({}, None, r"result={} is empty"),
         ({"a": []}, None, r"result\['a'\]=\[\] is empty"),
         ({"a": [open_, 3]}, None, r"result\['a'\]\[1\] is 3; give a list of results"),
