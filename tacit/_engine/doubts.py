@@ -234,19 +234,24 @@ def _step(result: Result) -> str:
         return ""
     fell = f"was {best:.4g} after round {history.rounds[at]:,}" if at else "never fell"
     told = f"the objective, {first:.4g} at the start, {fell} and is {last:.4g} at the end: "
-    if _noised_once(result):
-        return told + (
+    return told + cause_of_rise(result.releases, int(history.rounds[-1]))
+
+
+def cause_of_rise(releases: Sequence[ReleaseRow], rounds: int) -> str:
+    """Why the objective may have risen in a run, and what to do.
+
+    Args:
+        releases: table of releases of the run.
+        rounds: number of rounds.
+    """
+    noised = [row.times for row in releases if row.noise_scale]
+    if noised and max(noised) == 1 and rounds > 1:
+        return (
             "the noise was added once, not in every round, so that a smaller step does not mend "
             "it. Take a larger epsilon, or release less, such as fewer coefficients of a cost on "
             "a smaller box."
         )
-    return told + ("the step is too large for this noise; take a smaller step or fewer rounds.")
-
-
-def _noised_once(result: Result) -> bool:
-    """Whether every release with noise was made once, in a run of several rounds."""
-    released = [row.times for row in result.releases if row.noise_scale]
-    return bool(released) and max(released) == 1 and result.history.rounds[-1] > 1
+    return "the step is too large for this noise; take a smaller step or fewer rounds."
 
 
 def _solved(result: Result) -> bool:

@@ -176,7 +176,9 @@ def sweep(
     grid: Annotated[
         Path | None,
         typer.Option(
-            "--grid", "-g", help="File of seeds, methods and settings; options take precedence."
+            "--grid",
+            "-g",
+            help="File of seeds, methods, settings, cases and names; options take precedence.",
         ),
     ] = None,
     measure: Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,8 +129,12 @@ def _grid(asked: Asked) -> Grid:
         key, values = parse_setting(text)
         settings[key] = (*settings.get(key, ()), *values)
     methods = tuple(_parts("--method", asked.methods))
-    seeds = base.seeds if asked.seeds is None else asked.seeds
-    return Grid(seeds, methods or base.methods, {**base.settings, **settings}, base.cases)
+    return replace(
+        base,
+        seeds=base.seeds if asked.seeds is None else asked.seeds,
+        methods=methods or base.methods,
+        settings={**base.settings, **settings},
+    )
 
 
 def _parts(option: str, given: Sequence[str]) -> list[str]:
@@ -189,35 +193,19 @@ def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: 
 
 
 def _tell(ended: Sweep) -> None:
-    from tacit.privacy.digits import rounded_up
     from tacit.report.canvas import without_figures
-    from tacit.report.tables import number
-    from tacit.sweep.sections import shown
-    from tacit.sweep.table import in_words, precise, settings, spent
-    from tacit.sweep.words import BUDGET, headings, status
+    from tacit.report.tables import heading, number
+    from tacit.sweep import columns
+    from tacit.sweep.table import in_words
 
-    # the budget shows as epsilon, as in LaTeX
-    keys = [key for key in settings(ended.found) if key != BUDGET]
-    diverged = any(not runs.finished.all() for runs in ended.found)
-    rows = []
-    for runs in ended.found[:_SHOWN]:
-        mean, error = runs.mean(ended.measure)
-        worst = runs.cell.worst
-        rows.append(
-            [
-                *(number(shown(runs.cell.value(key))) for key in keys),
-                rounded_up(spent(worst)),
-                status(worst.status),
-                precise(mean, error) or number(mean),
-                number(error),
-                *([f"{runs.finished.sum()} of {len(runs.finished)}"] if diverged else []),
-            ]
-        )
-    named = [name[:1].upper() + name[1:] for name in headings(keys).values()]
-    tops = [*named, "Epsilon", "Guarantee per run", "Mean", "Standard error"]
-    table([*tops, "Finished"] if diverged else tops, rows)
+    names = ended.plan.grid.names
+    rows = columns.rows(ended.found, ended.measure, names=names)
+    tops = ["Guarantee per run" if name == "guarantee" else heading(name) for name in rows[0]]
+    table(tops, [list(map(number, row.values())) for row in rows[:_SHOWN]])
     if len(ended.found) > _SHOWN:
         say(f"{len(ended.found) - _SHOWN} more cells: {ended.path / 'cells.csv'}.")
+    if alike := columns.alike(ended.found, names):
+        say(alike)
     say(f"Metric: {in_words(ended.measure)} ({ended.measure}).")
     say()
     for sentence in ended.warnings:

@@ -14,6 +14,7 @@ from tacit.errors import ConfigError
 from tacit.papers.catalogue import PAPERS
 from tacit.papers.target import Paper, Piece, Scale, Target
 from tacit.ranges import Count
+from tacit.report.curve_table import write_curves
 from tacit.report.reproduction import Reproduction, Shown, write_index, write_paper
 
 PIECES = "pieces"
@@ -51,8 +52,9 @@ def reproduce(
 ) -> list[Reproduction]:
     """Reproduce targets and write the page of each of their papers and an index.
 
-    The pages show the targets of this call. Answers are stored in the output folder: repeating the
-    call runs only missing pieces, and an interrupted call resumes.
+    The pages show the targets of this call; the curves of each are in a table beside
+    them. Answers are stored in the output folder: repeating the call runs only missing pieces, and
+    an interrupted call resumes.
 
     Args:
         targets: targets to reproduce; at least one.
@@ -133,7 +135,7 @@ def _store(output: Path) -> Store:
 def _write(
     targets: Sequence[Target], found: Sequence[Reproduction], output: Path, scale: Scale
 ) -> None:
-    """Write the pages of the papers that have results, and the index."""
+    """Write the pages of the papers that have results, their curves, and the index."""
     shown = [
         Shown(target.name, target.title, reproduction)
         for target, reproduction in zip(targets, found, strict=False)
@@ -151,6 +153,9 @@ def _write(
                 fast=scale is Scale.FAST,
                 environment=environment(),
             )
+            for each in own:
+                if each.panels:
+                    write_curves(output / each.file, each.found)
     write_index(
         output / "index.html",
         [(paper.name, paper.citation, own) for paper, own in pages],

@@ -23,7 +23,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
 
 from tacit import checks
 from tacit._engine.planning import MeanNoise
@@ -34,7 +33,7 @@ from tacit.method.answer import Minimiser
 from tacit.method.coefficients import CoefficientTable
 from tacit.method.survival_answer import SurvivalCurves
 from tacit.network.base import AbstractNetwork
-from tacit.report import curves, drawing, figures, masking, sweep
+from tacit.report import curves, drawing, figures, masking, reproduction, side_by_side, sweep
 from tacit.report.picture import picture
 from tacit.report.tables import heading
 
@@ -52,28 +51,63 @@ __all__ = [
 ]
 
 
-@checked(ConfigError)
-def convergence(result: Result) -> go.Figure:
+@checked(ConfigError, own="result")
+def convergence(
+    result: Result | Mapping[str, Result | Sequence[Result]], measure: str | None = None
+) -> go.Figure:
     """Objective, distance to the reference and disagreement over the rounds, on a log scale.
 
     Of several trials, each line is the median of those that have not diverged. A run between sites
     knows none of these but the disagreement: they are computed from private data.
 
+    To compare methods, give each a name: there is a line for each, of one measure. Where a method
+    has several trials, or several results that differ in their seed, its line is the mean, with a
+    band of two standard errors to either side; where it reaches 0, it ends at the lowest value.
+
     Args:
-        result: result of `tacit.run`.
+        result: result of `tacit.run`, or a mapping from a name for each line to a result, or to a
+            list of results.
+        measure: column of the history that is drawn: "distance" to the reference, "objective" or
+            "consensus"; if `None`, all of them of one result, and of several the first that all
+            have.
 
     Raises:
-        ConfigError: nothing to draw on a log scale, or Plotly is not installed.
+        ConfigError: nothing to draw on a log scale, several methods, budgets or records of rounds
+            under one name, a measure that one of them lacks, all trials of a name diverged, or
+            Plotly is not installed.
+
+    Example:
+        >>> import numpy as np
+        >>> import tacit
+        >>> from tacit import network, problem
+        >>> from tacit.method import EXTRA
+        >>> rng = np.random.default_rng(0)
+        >>> features = [rng.normal(size=(100, 2)) for _ in range(4)]
+        >>> targets = [x @ [1.0, -1.0] for x in features]
+        >>> task = problem.empirical_risk(features, targets, problem.Squared())
+        >>> methods = {"DGD": tacit.DGD(step=0.1), "EXTRA": EXTRA(step=0.1)}
+        >>> runs = {
+        ...     name: tacit.run(task, network.ring(4), method, rounds=20, reference="solve")
+        ...     for name, method in methods.items()
+        ... }
+        >>> [line.name for line in tacit.plot.convergence(runs).data]
+        ['DGD', 'EXTRA']
     """
+    if isinstance(result, Mapping):
+        lines = side_by_side.members(result, "result")
+        return reproduction.draw(side_by_side.over_rounds(lines, measure))
     if not isinstance(result, Result):
         raise ConfigError(
-            f"result is {checks.shown(result)}; give one result of tacit.run, and compare several "
-            "by tacit.plot.trade_off"
+            f"result is {checks.shown(result)}; give the result of tacit.run(...), or several by "
+            "name, such as {'DPSG': one, 'PDOP': other}"
         )
+    if measure is not None:
+        side_by_side.check_measured(result, measure)
     measured = result.history.measured
     found = {
         heading(name): np.median(measured[name][:, _kept(result)], axis=1)
         for name in sorted(measured, key=lambda name: name == "consensus")
+        if measure in (None, name)
     }
     lines = {name: values for name, values in found.items() if np.any(values > 0.0)}
     if not lines:
@@ -189,72 +223,9 @@ def trade_off(
             line, a measure that one of them lacks, all trials of a result diverged, or Plotly is
             not installed.
     """
-    lines = _lines(results)
-    series: list[sweep.Series] = []
-    for name, members in lines.items():
-        # the same budget may differ in its last digits from one method to another
-        ends = [
-            (float(f"{each.guarantee.worst.epsilon:.9g}"), *_end(each, measure)) for each in members
-        ]
-        if private := sorted(end for end in ends if np.isfinite(end[0])):
-            x, y, error = zip(*private, strict=True)
-            series.append(sweep.Series(name or "private", x, y, error))
-        for _, mean, error in (end for end in ends if not np.isfinite(end[0])):
-            alone = f"{name}, without privacy" if name and private else name or "without privacy"
-            series.append(sweep.Series(alone, [None], [mean], [error], level=True))
-    if all(each.level for each in series):
-        raise ConfigError("none of the results is private; give results with finite epsilons")
-    return sweep.draw(
-        sweep.SweepData(
-            title="",
-            summary="",
-            warnings=(),
-            measure=heading(measure),
-            axis="epsilon",
-            logarithmic=True,
-            series=series,
-            cells=(),
-            others={},
-            study="",
-            notes=(),
-            environment={},
-        )
-    )
-
-
-def _lines(results: Any) -> dict[str, list[Result]]:
-    """Results by the name of their line; one line without a name if there is no mapping."""
     given = results if isinstance(results, Mapping) else {"": results}
-    found: dict[str, list[Result]] = {}
-    for name, members in given.items():
-        at = f"results[{name!r}]" if name else "results"
-        members = [members] if isinstance(members, Result) else members
-        if not isinstance(members, Sequence) or any(not isinstance(r, Result) for r in members):
-            if isinstance(members, Sequence) and not isinstance(members, str):
-                place = next(i for i, each in enumerate(members) if not isinstance(each, Result))
-                at, members = f"{at}[{place}]", members[place]
-            raise ConfigError(
-                f"{at} is {checks.shown(members)}; give a list of results of tacit.run, or a "
-                "mapping from names to such lists"
-            )
-        if not members:
-            raise ConfigError(f"{at}=[] is empty; give the results of several budgets")
-        private = [each for each in members if np.isfinite(each.guarantee.worst.epsilon)]
-        kinds = {
-            (each.papers, tuple((row.phase, row.mechanism) for row in each.releases))
-            for each in private
-        }
-        epsilons = [f"{each.guarantee.worst.epsilon:.3g}" for each in private]
-        if len(kinds) > 1 or len(set(epsilons)) < len(epsilons):
-            what = "are of several methods" if len(kinds) > 1 else "have one epsilon twice"
-            raise ConfigError(
-                f"{at} {what} and would be joined to one line; give each line a name, such as "
-                "{'DPSG': [...], 'PDOP': [...]}"
-            )
-        found[str(name)] = list(members)
-    if not found:
-        raise ConfigError("results={} is empty; give the results of several budgets")
-    return found
+    lines = side_by_side.members(given, "results")
+    return sweep.draw(side_by_side.over_epsilon(lines, measure))
 
 
 @checked(ConfigError)
@@ -298,19 +269,3 @@ def network(network: AbstractNetwork, names: Sequence[str] | None = None) -> go.
 def _kept(result: Result) -> Any:
     """Trials that did not diverge; all, if none is left."""
     return result.finished if np.any(result.finished) else np.ones_like(result.finished)
-
-
-def _end(result: Result, measure: str) -> tuple[float, float]:
-    """Mean over the finished trials at the end, and two standard errors."""
-    if measure not in result.history.measured:
-        raise ConfigError(
-            f"measure={measure!r} is not in the history of a result, which has "
-            f"{', '.join(result.history.measured)}; run with reference='solve' for distances, "
-            "or with your own solution: reference=[...]"
-        )
-    if not np.any(result.finished):
-        raise ConfigError(f"all trials of a result diverged: {result!r}; leave it out")
-    values: Float[np.ndarray, " trials"] = result.history.measured[measure][-1][result.finished]
-    many = len(values)
-    error = 2.0 * float(np.std(values, ddof=1)) / many**0.5 if many > 1 else float("nan")
-    return float(np.mean(values)), error

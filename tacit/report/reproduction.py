@@ -24,7 +24,7 @@ from tacit.report.figures import (
     log_ticks,
     plain,
 )
-from tacit.report.tables import number, table
+from tacit.report.tables import NO_VALUE, number, table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -204,6 +204,11 @@ class Shown:
         return self.name.partition("/")[2]
 
     @property
+    def file(self) -> str:
+        """Name of the file beside the page that has the numbers of the curves."""
+        return f"{self.name.replace('/', '-')}.csv"
+
+    @property
     def panels(self) -> list[tuple[str, str, list[tuple[str, Panel]]]]:
         """Heading, explanation and panels with their anchors, for each half that exists."""
         halves = (
@@ -260,11 +265,17 @@ def write_paper(
         shown=shown,
         fast=fast,
         environment=environment,
-        tables={each.name: table(each.found.comparison) for each in shown},
+        tables={each.name: table(_with_entries(each.found.comparison)) for each in shown},
         height=HEIGHT,
         alternative=alternative,
     )
     return write_page(path, text)
+
+
+def _with_entries(rows: Sequence[Row]) -> list[Row]:
+    """Rows without the columns in which none of them has anything."""
+    kept = {name for row in rows for name, value in row.items() if number(value) != NO_VALUE}
+    return [{name: value for name, value in row.items() if name in kept} for row in rows]
 
 
 def write_index(

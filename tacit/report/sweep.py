@@ -76,6 +76,7 @@ class SweepData:
         logarithmic: whether the measure is drawn on a logarithmic axis, where it is positive.
         series: lines of the figure.
         cells: table of cells.
+        alike: what is the same in all of them, in sentences.
         others: tables of means of all other measures.
         study: text of the study file.
         notes: sentences of the study.
@@ -90,6 +91,7 @@ class SweepData:
     logarithmic: bool
     series: Sequence[Series]
     cells: Sequence[Row]
+    alike: str
     others: Mapping[str, Sequence[Row]]
     study: str
     notes: Sequence[str]
@@ -221,8 +223,12 @@ def _add(
     """Draw a line in a panel."""
     if series.level:
         ends = sorted({min(places), max(places)}) if joined else places
+        if joined and len(ends) == 1:  # a line has a length, even where all else is one point
+            wide = 0.2 * abs(ends[0]) or 1.0
+            ends = [ends[0] - wide, ends[0] + wide]
         y = [finite(series.y[0])] * len(ends)
-        figure.add_scatter(x=list(ends), y=y, mode="lines", **look, **at)
+        mode = "lines" if len(ends) > 1 else "markers"
+        figure.add_scatter(x=list(ends), y=y, mode=mode, **look, **at)
         return
     figure.add_scatter(
         x=list(series.x),

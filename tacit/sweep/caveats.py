@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from tacit._engine.shortened import TOLD
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
+from tacit.report.tables import number
 from tacit.sweep.cells import Plan
 from tacit.sweep.table import Runs, spent
-from tacit.sweep.words import BUDGET, label, status
+from tacit.sweep.words import BUDGET, called, label, status
 
 SIMULATION = (
     "Simulation only: what is measured is computed from the records without noise, and no "
@@ -24,6 +27,9 @@ CHOICE = (
 
 _SEEDS = 5
 """Least number of runs from which a standard error is believed."""
+
+_MOST = 0.5
+"""Share of a cell's runs that must end above their start for it to be told."""
 
 _SAME = 0.1
 """Largest relative difference between errors that count as the same."""
@@ -47,8 +53,10 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     bare = sorted({c.settings["method"] for c in plan.cells if c.worst.status is Status.NONE})
     if bare:
         said.append(f"{', '.join(bare)}: no privacy; for comparison only.")
-    said += _shortened(found)
-    said += _unlimited(found)
+    names = called(plan.cells, plan.grid.names)
+    said += _risen(found, names)
+    said += _shortened(found, names)
+    said += _unlimited(found, names)
     gone = sum(int((~runs.finished).sum()) for runs in found)
     if gone:
         said.append(
@@ -58,7 +66,7 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     return said
 
 
-def _shortened(found: Sequence[Runs]) -> list[str]:
+def _shortened(found: Sequence[Runs], names: Mapping[str, str]) -> list[str]:
     """Where clips shorten much, and most: one sentence at most."""
     cut = [(runs.shortened[1], runs) for runs in found if runs.shortened is not None]
     told = [(share, runs) for share, runs in cut if share >= TOLD]
@@ -69,11 +77,30 @@ def _shortened(found: Sequence[Runs]) -> list[str]:
     return [
         f"In {len(told):,} of {len(found):,} cells the clip shortens gradients or coefficients of "
         f"{TOLD:.0%} of the records or more; most, the {what} of {share:.0%}, with "
-        f"{label(runs)}. There, raise clip, which takes more noise, or scale the columns down."
+        f"{label(runs, names=names)}. There, raise clip, which takes more noise, or scale the "
+        "columns down."
     ]
 
 
-def _unlimited(found: Sequence[Runs]) -> list[str]:
+def _risen(found: Sequence[Runs], names: Mapping[str, str]) -> list[str]:
+    """Where answers are worse than the start, and why: one sentence for each cause."""
+    causes: dict[str, list[Runs]] = {}
+    for runs in found:
+        ended = runs.rose[runs.finished] if runs.rose is not None else np.zeros(0)
+        if len(ended) and np.mean(ended) > _MOST:
+            causes.setdefault(runs.cause, []).append(runs)
+    said = []
+    for cause, members in causes.items():
+        worst = max(members, key=lambda runs: runs.mean("objective")[0])
+        said.append(
+            f"In {len(members):,} of {len(found):,} cells most runs end with a larger objective "
+            f"than they begin with; the largest, {number(worst.mean('objective')[0])}, with "
+            f"{label(worst, names=names)}. There, {cause}"
+        )
+    return said
+
+
+def _unlimited(found: Sequence[Runs], names: Mapping[str, str]) -> list[str]:
     """Where the error is the same at the smallest and the largest budget: one sentence at most.
 
     Only errors whose least value is 0 have a ratio. They count as the same if a difference of more
@@ -83,7 +110,7 @@ def _unlimited(found: Sequence[Runs]) -> list[str]:
     for runs in found:
         budget = runs.cell.settings.get(BUDGET)
         if isinstance(budget, int | float) and math.isfinite(budget):
-            lines.setdefault(label(runs, [BUDGET]), []).append(runs)
+            lines.setdefault(label(runs, [BUDGET], names=names), []).append(runs)
     same: list[tuple[str, list[Runs]]] = []
     for name, members in lines.items():
         members.sort(key=lambda runs: runs.cell.settings[BUDGET])

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
+from tacit._engine.doubts import cause_of_rise
 from tacit._engine.ends import value_at
 from tacit._engine.inputs import prepared
 from tacit._engine.keys import trial_key
@@ -67,8 +68,10 @@ def chunk(
 
     Returns:
         `finished`: for every run, whether it stayed finite; `measured`: name to one number per run,
-        taken at the end, from the last finite state of a run that diverged; `shortened`: what the
-        clip shortens in the first trial of the cell, and of which share of the records.
+        taken at the end, from the last finite state of a run that diverged; `rose`: for every run,
+        whether its objective is larger than at the start, where that is measured, and `cause`, why
+        it may be; `shortened`: what the clip shortens in the first trial of the cell, and of which
+        share of the records.
     """
     ready = _cell(json.dumps(study), data, labels, folder)
     cell, reference = ready.assembled, ready.reference
@@ -89,6 +92,7 @@ def chunk(
     held = cell.held_out
     finished: list[bool] = []
     measured: dict[str, list[float]] = {}
+    rose: list[bool] = []
     cut: tuple[str, float] | None = None
     with cell.source.blamed(), jax.enable_x64(settings.precision == "float64"):
         agreed = contract(
@@ -121,6 +125,9 @@ def chunk(
             if first == batch == 0:
                 cut = shortened(cell.problem, cell.method, found.answers[0])
             finished += (found.diverged < 0).tolist()
+            if "objective" in found.measured:
+                begun, *_, ended = found.measured["objective"]
+                rose += (ended > begun).tolist()
             last = {name: values[-1].tolist() for name, values in found.measured.items()}
             if ready.exact is not None:
                 told = [agreed.method.answer(x, agreed) for x in found.answers.mean(axis=1)]
@@ -139,7 +146,10 @@ def chunk(
                     last["kept"] = [ready.kept(row["loss"]) for row in rows]
             for name, values in last.items():
                 measured.setdefault(name, []).extend(values)
-    return {"finished": finished, "measured": measured, "shortened": cut}
+    answer: dict[str, Any] = {"finished": finished, "measured": measured, "shortened": cut}
+    if rose:
+        answer |= {"rose": rose, "cause": cause_of_rise(agreed.table, settings.rounds)}
+    return answer
 
 
 @dataclass(frozen=True, eq=False)

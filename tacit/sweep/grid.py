@@ -56,6 +56,9 @@ class Grid:
             or number of rounds that it needs, or a number of sites with its graph. It has one value
             for each key, and may have a "name" for tables and figures; the cases of one name are
             one line. Every case is combined with all of `settings`.
+        names: what to call methods and other values in tables and figures, by the words for them,
+            such as `{"dpsg": "DPSG", "grid (rows 4)": "Grid"}`. They change no number, and files of
+            comma-separated values keep the words.
 
     Raises:
         ConfigError: no seed, no value, a value given twice, a method that does not exist, or a key
@@ -82,6 +85,7 @@ class Grid:
     methods: Sequence[str] = ()
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     cases: Sequence[Mapping[str, Any]] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         settings = {key: tuple(values) for key, values in self.settings.items()}
@@ -105,6 +109,9 @@ class Grid:
             _check_values(key, values)
             _check_key(key)
         check_sections(settings)
+        if empty := [name for name, called in self.names.items() if not called]:
+            raise ConfigError(f"names[{empty[0]!r}]='' is empty; give a name, or leave it out")
+        object.__setattr__(self, "names", MappingProxyType(dict(self.names)))
         object.__setattr__(self, "cases", tuple(map(flat, self.cases)))
         check_cases(self.cases, settings, _FIXED)
         for case in self.cases:

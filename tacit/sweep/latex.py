@@ -10,6 +10,7 @@ from tacit.escape import latex
 from tacit.privacy.digits import rounded_up
 from tacit.report.tables import heading
 from tacit.sweep import words
+from tacit.sweep.columns import budget_differs
 from tacit.sweep.sections import shown
 from tacit.sweep.table import Runs, in_words, settings, spent
 
@@ -77,7 +78,7 @@ def crossed_table(
     rows: dict[tuple[str, str], dict[object, Runs]] = {}
     for runs in found:
         place = words.value_text(runs.cell.settings[columns], names) if runs in have else None
-        row = words.label(runs, (columns,), names=names), words.status(runs.cell.worst.status)
+        row = words.label(runs, (columns,)), words.status(runs.cell.worst.status)
         rows.setdefault(row, {})[place] = runs
     key = words.headings(settings(found))[columns]
     tops = ["Guarantee"] if columns == words.BUDGET else ["Epsilon", "Guarantee"]
@@ -88,7 +89,12 @@ def crossed_table(
         _row([latex(heading(measure)), *tops, *map(_text, values)]),
         r"\midrule",
     ]
-    for (name, status), cells in rows.items():
+    # the column of epsilon tells the budget
+    left_out = (
+        (columns,) if columns == words.BUDGET or budget_differs(found) else (columns, words.BUDGET)
+    )
+    for (_, status), cells in rows.items():
+        name = words.label(next(iter(cells.values())), left_out, names=names)
         means = {place: plus_minus(*runs.mean(measure)) for place, runs in cells.items()}
         bound = _bound(max(spent(runs.cell.worst) for runs in cells.values()))
         row = [latex(name), *([bound] if "Epsilon" in tops else []), latex(status)]

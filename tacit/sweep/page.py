@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,10 +9,10 @@ from tacit._engine.environment import environment
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Status
 from tacit.report.sweep import Series, SweepData
-from tacit.sweep import caveats, words
+from tacit.sweep import caveats, columns, words
 from tacit.sweep.cells import Plan
 from tacit.sweep.sections import shown as shown_value
-from tacit.sweep.table import Runs, chosen, in_words, measures, precise, settings, spent
+from tacit.sweep.table import Runs, chosen, in_words, measures, settings
 
 _LINES, _PANELS = 8, 12
 """More lines than this in one panel are hard to follow, and more panels than this to survey."""
@@ -36,7 +35,7 @@ def sweep_data(
         over: key of the horizontal axis; the budget, or another number that varies, if `None`.
         facet: key whose values have a panel each; if `None`, one panel, or one that thins out many
             lines.
-        names: what to call values in the figure, by the words for them.
+        names: what to call values, by the words for them.
     """
     shown = chosen(found, measure)
     axis = _axis(found, facet) if over is None else over
@@ -49,9 +48,10 @@ def sweep_data(
         axis=_axis_title(found, axis),
         logarithmic=shown in ("objective_gap", "distance"),
         series=_series(found, shown, axis, panels, names),
-        cells=_rows(found, shown),
+        cells=columns.rows(found, shown, names=names),
+        alike=columns.alike(found, names),
         others={
-            in_words(name): _rows(found, name, brief=True)
+            in_words(name): columns.rows(found, name, brief=True, names=names)
             for name in measures(found)
             if name != shown
         },
@@ -97,14 +97,18 @@ def _axis(found: Sequence[Runs], facet: str | None) -> str | None:
 
 
 def _facet(found: Sequence[Runs], axis: str | None) -> str | None:
-    """The key that leaves the fewest lines in a panel, if one panel would have too many."""
-    if axis is None or len({line_name(runs, (axis,)) for runs in found}) <= _LINES:
+    """The key that leaves the fewest lines to tell apart, if one panel would have too many."""
+    if axis is None or len(_lines(found, axis, None)) <= _LINES:
         return None
     counts = {
         key: len(_values(found, key)) for key in settings(found) if key not in ("method", axis)
     }
-    counts = {key: count for key, count in counts.items() if 1 < count <= _PANELS}
-    return max(counts, key=lambda key: counts[key], default=None)
+    fit = [key for key, count in counts.items() if 1 < count <= _PANELS]
+    return min(fit, key=lambda key: (len(_lines(found, axis, key)), -counts[key]), default=None)
+
+
+def _lines(found: Sequence[Runs], axis: str, facet: str | None) -> set[str]:
+    return {line for _, line in _places(found, axis, facet)}
 
 
 def _values(found: Sequence[Runs], key: str) -> list[Any]:
@@ -126,11 +130,9 @@ def _series(
     names: Mapping[str, str],
 ) -> list[Series]:
     """One line for all cells that differ only in the axis."""
-    apart = tuple(key for key in (axis, facet) if key is not None)
     lines: dict[tuple[str, str], list[Runs]] = {}
-    for runs in found:
-        panel = words.label(runs, only=facet, names=names) if facet in runs.cell.settings else ""
-        lines.setdefault((panel, line_name(runs, apart, names)), []).append(runs)
+    for place, runs in zip(_places(found, axis, facet, names), found, strict=True):
+        lines.setdefault(place, []).append(runs)
     numeric = axis is not None and _numeric(found, axis)
     made = []
     for (panel, name), members in lines.items():
@@ -152,14 +154,71 @@ def _series(
     return made
 
 
-def line_name(
-    runs: Runs, leave_out: Sequence[str], names: Mapping[str, str] = words.NO_NAMES
-) -> str:
-    """The name of a line, with the status of a guarantee that is not proved."""
-    name = words.label(runs, leave_out, names=names)
-    if runs.cell.worst.status not in (Status.PROVED, Status.NONE):
-        name += f" ({words.status(runs.cell.worst.status)})"
-    return name
+def _places(
+    found: Sequence[Runs],
+    axis: str | None,
+    facet: str | None,
+    names: Mapping[str, str] = words.NO_NAMES,
+) -> list[tuple[str, str]]:
+    """The panel and the line of each cell.
+
+    What every panel has one value of belongs to the panel, so that a graph is called alike, and
+    drawn alike, in all of them.
+    """
+    apart = tuple(key for key in (axis, facet) if key is not None)
+    apart += _of_panels(found, facet)
+    told = facet is not None and _same_status(found, facet)
+    places = []
+    for runs in found:
+        line, panel = words.label(runs, apart, names=names), ""
+        if facet in runs.cell.settings:
+            panel = words.label(runs, only=facet, names=names)
+        if told and panel:
+            panel += _doubt(runs)
+        else:
+            line += _doubt(runs)
+        places.append((panel, line))
+    return places
+
+
+def _panels(found: Sequence[Runs], facet: str) -> list[list[Runs]]:
+    """The cells drawn in each panel; those without the key are in all of them."""
+    everywhere = [runs for runs in found if facet not in runs.cell.settings]
+    panels: dict[str, list[Runs]] = {}
+    for runs in found:
+        if facet in runs.cell.settings:
+            panels.setdefault(str(shown_value(runs.cell.settings[facet])), []).append(runs)
+    return [[*members, *everywhere] for members in panels.values()]
+
+
+def _of_panels(found: Sequence[Runs], facet: str | None) -> tuple[str, ...]:
+    """Keys that differ from panel to panel, and in none of them."""
+    if facet is None:
+        return ()
+    panels = _panels(found, facet)
+    return tuple(
+        key
+        for key in settings(found)
+        if key != facet
+        and all(len(_given(members, key)) == 1 for members in panels)
+        and len(_given(found, key)) > 1
+    )
+
+
+def _given(found: Sequence[Runs], key: str) -> set[str]:
+    return {str(shown_value(runs.cell.settings.get(key))) for runs in found}
+
+
+def _same_status(found: Sequence[Runs], facet: str) -> bool:
+    """Whether all cells of each panel have guarantees of one kind."""
+    panels = _panels(found, facet)
+    return all(len({runs.cell.worst.status for runs in members}) == 1 for members in panels)
+
+
+def _doubt(runs: Runs) -> str:
+    """The status of a guarantee that is not proved, to stand behind a name."""
+    kind = runs.cell.worst.status
+    return "" if kind in (Status.PROVED, Status.NONE) else f" ({words.status(kind)})"
 
 
 def _place(runs: Runs, axis: str | None, names: Mapping[str, str]) -> Any:
@@ -171,38 +230,3 @@ def _place(runs: Runs, axis: str | None, names: Mapping[str, str]) -> Any:
         return None
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if number else str(value)
-
-
-def _rows(
-    found: Sequence[Runs], measure: str, brief: bool = False
-) -> list[dict[str, str | float | int | None]]:
-    """A table of cells: what varies and what was found first, on the left of a narrow page."""
-    named = words.headings(settings(found))
-    varied = {key: name for key, name in named.items() if len(_values(found, key)) > 1}
-    same = {key: name for key, name in named.items() if key not in varied}
-    return [
-        {**_shown(runs, varied), **_found(runs, measure, brief), **_shown(runs, same)}
-        for runs in found
-    ]
-
-
-def _shown(runs: Runs, named: Mapping[str, str]) -> dict[str, Any]:
-    return {name: shown_value(runs.cell.value(key)) for key, name in named.items()}
-
-
-def _found(runs: Runs, measure: str, brief: bool) -> dict[str, Any]:
-    mean, error = runs.mean(measure)
-    row: dict[str, Any] = {"mean": precise(mean, error), "standard_error": _finite(error)}
-    if brief:
-        return row
-    worst, count = runs.cell.worst, len(runs.finished)
-    return row | {
-        "epsilon": spent(worst),
-        "guarantee": words.status(worst.status),
-        "finished": f"{int(runs.finished.sum())} of {count}",
-        "delta": worst.delta,
-    }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -26,7 +26,7 @@ from tacit.sweep.grid import Grid
 from tacit.sweep.latex import cells_table, check_measures, crossed_table
 from tacit.sweep.page import check_keys, sweep_data
 from tacit.sweep.table import Runs, cells_frame, check_measure, chosen, measures, runs_frame
-from tacit.sweep.words import check_names
+from tacit.sweep.words import called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ class Sweep:
                 many lines.
             across: number of panels side by side, at least 1.
             names: what to call methods and other values, by the words for them, such as
-                `{"dpsg": "DPSG", "grid (rows 4)": "Grid"}`.
+                `{"dpsg": "DPSG", "grid (rows 4)": "Grid"}`; those of the grid if `None`.
 
         Raises:
             ConfigError: what was not measured, or a key that was not varied, or a name of what is
@@ -101,9 +101,9 @@ class Sweep:
         chosen_measure = self.measure if measure is None else measure
         check_measures([chosen_measure], measures(self.found))
         check_keys(self.plan, over, facet)
-        check_names(self.found, names or {})
+        names = self._called(names)
         across = checks.whole("across", across, 1, ConfigError)
-        page = sweep_data(self.plan, self.found, chosen_measure, over, facet, names or {})
+        page = sweep_data(self.plan, self.found, chosen_measure, over, facet, names)
         return draw(page, across)
 
     def to_latex(
@@ -126,16 +126,20 @@ class Sweep:
         """
         asked = list(measured) or [self.measure]
         check_measures(asked, measures(self.found))
-        check_names(self.found, names or {})
+        names = self._called(names)
         if columns is None:
-            return cells_table(self.found, asked, names or {})
+            return cells_table(self.found, asked, names)
         check_keys(self.plan, columns=columns)
         if len(asked) > 1:
             raise ConfigError(
                 f"columns={columns!r} shows one measure, and {len(asked)} are given; make a table "
                 "of each"
             )
-        return crossed_table(self.found, asked[0], columns, names or {})
+        return crossed_table(self.found, asked[0], columns, names)
+
+    def _called(self, names: Mapping[str, str] | None) -> Mapping[str, str]:
+        cells = [runs.cell for runs in self.found]
+        return called(cells, self.plan.grid.names if names is None else names)
 
 
 @checked(ConfigError)
@@ -234,6 +238,7 @@ def finish(
         raise ConfigError(f"where={where!r} must be at least 1")
     check_measure(planned, measure)
     check_keys(planned, over, facet)
+    called(planned.cells, planned.grid.names)
     stored = directory.prepare(folder, planned, force=force)
     if measure is None:
         measure = stored.get("measure")
@@ -276,7 +281,8 @@ def _write(ended: Sweep) -> None:
         folder / "study.toml", lambda draft: draft.write_text(source.text, encoding="utf-8")
     )
     directory.write_json(folder / "environment.json", environment())
-    page = sweep_data(ended.plan, ended.found, ended.measure, ended.over, ended.facet)
+    names = called(ended.plan.cells, ended.plan.grid.names)
+    page = sweep_data(ended.plan, ended.found, ended.measure, ended.over, ended.facet, names)
     write_sweep(folder / "report.html", page)
     directory.write_json(folder / directory.DOCUMENT, document(ended))
 

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 
 from tacit._jobs import Answer
 from tacit.errors import ConfigError
-from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.guarantee import Guarantee, Status
 from tacit.problem.scores import SCORES
 from tacit.sweep.cells import Cell, Plan
 from tacit.sweep.intervals import ERROR, PRINTED, WIDTH
@@ -36,6 +36,9 @@ _NAMES = {
 }
 """What is measured, in the order in which one of them is chosen to stand for all."""
 
+_ROUNDING = 1e3
+"""Most units in the last place by which equal runs may differ at their end."""
+
 
 @dataclass(frozen=True, eq=False)
 class Runs:
@@ -48,12 +51,17 @@ class Runs:
             private records without noise: for simulations only.
         shortened: what the clip shortens in the first run, and of which share of the records, if
             that was counted. For simulations only, too.
+        rose: whether the objective of each run is larger at the end than at the start, shape
+            `(seeds,)`, if it is measured at both. For simulations only, too.
+        cause: why it may be, and what to do, as a sentence goes on.
     """
 
     cell: Cell
     finished: Bool[np.ndarray, " seeds"]
     measured: Mapping[str, Float[np.ndarray, " seeds"]]
     shortened: tuple[str, float] | None = None
+    rose: Bool[np.ndarray, " seeds"] | None = None
+    cause: str = ""
 
     @classmethod
     def of(cls, cell: Cell, answers: Sequence[Answer], seeds: int) -> Runs:
@@ -70,16 +78,34 @@ class Runs:
                 for name in answers[0]["measured"]
             },
             None if cut is None else (cut[0], cut[1]),
+            np.concatenate([answer["rose"] for answer in answers])[:seeds].astype(bool)
+            if "rose" in answers[0]
+            else None,
+            answers[0].get("cause", ""),
         )
 
     def mean(self, measure: str) -> tuple[float, float]:
-        """Mean of the runs that have a number, and its standard error; NaN where undefined."""
+        """Mean of the runs that have a number, and its standard error; NaN where undefined.
+
+        Without noise all runs may be one, computed again: a spread that is rounding counts as 0.
+        """
         values = self.measured.get(measure, np.full(len(self.finished), np.nan))
         kept = values[self.finished & ~np.isnan(values)]
         if not len(kept):
             return math.nan, math.nan
+        if len(kept) > 1 and np.ptp(kept) <= self._rounding(measure):
+            return float(np.mean(kept)), 0.0
         error = float(np.std(kept, ddof=1)) / math.sqrt(len(kept)) if len(kept) > 1 else math.nan
         return float(np.mean(kept)), error
+
+    def _rounding(self, measure: str) -> float:
+        """Largest difference between runs that may be rounding; 0 where there is noise."""
+        if self.cell.worst.status is not Status.NONE:
+            return 0.0
+        # a gap is a difference of two objectives, and no more exact than they are
+        of = "objective" if measure == "objective_gap" and "objective" in self.measured else measure
+        size = float(np.max(np.abs(self.measured[of][self.finished]), initial=0.0))
+        return _ROUNDING * float(np.finfo(self.cell.source.study.run.precision).eps) * size
 
 
 def precise(mean: float, error: float) -> str | None:

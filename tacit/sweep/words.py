@@ -10,7 +10,7 @@ from tacit import checks
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Status
 from tacit.sweep.cases import NAME
-from tacit.sweep.cells import Plan
+from tacit.sweep.cells import Cell, Plan
 from tacit.sweep.sections import shown
 from tacit.sweep.table import Runs
 
@@ -35,23 +35,34 @@ def status(kind: Status) -> str:
     return _KINDS[kind]
 
 
-def check_names(found: Sequence[Runs], names: Mapping[str, str]) -> None:
-    """Refuse a name for what the sweep does not have.
+def called(cells: Sequence[Cell], names: Mapping[str, str]) -> dict[str, str]:
+    """What to call values, with the words beside those that are renamed.
+
+    Where one graph is called by a name, the others need no "network" before them, either.
 
     Args:
-        found: results of the runs of each cell.
+        cells: all cells of the sweep.
         names: what to call values, by the words for them.
 
     Raises:
-        ConfigError: no such value; the message names one that is close, or all.
+        ConfigError: no such value, or two of one name; the message names the remedy.
     """
-    there = list(
-        dict.fromkeys(str(shown(each)) for runs in found for each in runs.cell.settings.values())
-    )
+    values: dict[str, list[Any]] = {}
+    for key, value in (each for cell in cells for each in cell.settings.items()):
+        values.setdefault(key, []).append(shown(value))
+    there = list(dict.fromkeys(str(each) for group in values.values() for each in group))
     for name in names:
         if name not in there:
             hint = checks.hint(str(name), there, f"there are {', '.join(there)}")
             raise ConfigError(f"names={name!r} is no value of this sweep; {hint}")
+    found: dict[str, str] = {}
+    for group in values.values():
+        if names.keys() & set(map(str, group)) and all(isinstance(each, str) for each in group):
+            found |= {each: each for each in group}
+    found |= names
+    if twice := [each for each in found.values() if list(found.values()).count(each) > 1]:
+        raise ConfigError(f"names calls two values {twice[0]!r}; give each a name of its own")
+    return found
 
 
 def summary(plan: Plan) -> str:

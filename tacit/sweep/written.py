@@ -13,7 +13,7 @@ from tacit.errors import ConfigError
 from tacit.study._grammar import toml
 from tacit.sweep.grid import Grid
 
-_KEYS = ("seeds", "methods", "settings", "cases")
+_KEYS = ("seeds", "methods", "settings", "cases", "names")
 
 
 @checked(ConfigError)
@@ -22,8 +22,9 @@ def read_grid(path: str | Path) -> Grid:
 
     Args:
         path: path of a TOML file with the keys `seeds` (a whole number), `methods` (a list of
-            names), a table `settings`, in which every key of a study has a list of values, and
-            `[[cases]]`, tables of keys with one value each. All may be left out.
+            names), a table `settings`, in which every key of a study has a list of values,
+            `[[cases]]`, tables of keys with one value each, and a table `names`, of what to call
+            values. All may be left out.
 
     Raises:
         ConfigError: unreadable, not TOML, an unknown key, or not a `Grid`.
@@ -50,8 +51,11 @@ def read_grid(path: str | Path) -> Grid:
     cases = document.get("cases", [])
     if not isinstance(cases, list):
         raise ConfigError(f"{path.name}: cases={cases!r} must be tables, each below [[cases]]")
+    names = document.get("names", {})
+    if not isinstance(names, Mapping):
+        raise ConfigError(f"{path.name}: names={names!r} must be a table")
     try:
-        return Grid(seeds, tuple(methods), dict(_lists(settings)), tuple(cases))
+        return Grid(seeds, tuple(methods), dict(_lists(settings)), tuple(cases), names)
     except ConfigError as error:
         raise ConfigError(f"{path.name}: {error}") from error
 

@@ -23,6 +23,9 @@ def test_it_is_drawn_and_can_be_read_on_a_phone_and_in_the_dark(
     assert opened.logged == []
     assert {url.partition(":")[0] for url in opened.requests} == {"file"}
     assert page.get_by_text("Runs add up.").is_visible()
+    page.set_viewport_size({"width": 1100, "height": 800})
+    table = page.locator("#cells .scroll")
+    assert table.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 800})
     figure = page.locator("#cells-figure .main-svg").first

@@ -65,6 +65,19 @@ def test_all_targets_are_listed_with_their_times(tmp_path: Path) -> None:
     assert 0.0 < times["seconds_fast"] <= times["seconds_full"]
 
 
+@pytest.mark.long
+def test_the_documentation_shows_what_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TACIT_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    printed = invoke("--list", "--cores", "2").strip("\n").splitlines()
+    page = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    shown = page.partition("```text\n")[2].partition("```")[0]
+    lines = [line.strip() for line in shown.splitlines() if line.strip()]
+    assert lines == [line.strip() for line in printed if line.strip()]
+
+
 def test_one_target_writes_its_page_and_says_what_it_found(paper: Paper, tmp_path: Path) -> None:
     said = invoke("someone1999/fig1", "--fast", "--cores", "1", "--output", tmp_path)
     assert "someone1999/fig1: reproduced (shortened). The squares end at 1." in said

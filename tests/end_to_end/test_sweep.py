@@ -144,6 +144,13 @@ def test_runs_that_diverge_are_counted_and_left_out_of_means(tmp_path: Path) -> 
     assert "@misc{tacit," in (out / "references.bib").read_text()
 
 
+def test_a_step_too_large_for_the_noise_is_named(tmp_path: Path) -> None:
+    path, out = study.write(tmp_path, SMALL), tmp_path / "out"
+    said = invoke(path, "-s", "method.step=0.1,100", "-n", "2", "-o", out, "-w", "1")
+    assert "In 1 of 2 cells most runs end with a larger objective than they begin with" in said
+    assert "with dpsg, step 100. There, the step is too large for this noise" in said
+
+
 def long_sweep(out: Path, path: Path) -> subprocess.Popen[str]:
     """A sweep of twelve chunks in two processes, as a process of its own."""
     arguments = ["sweep", str(path), "-n", "48", "--chunk", "4", "-w", "2", "-o", str(out)]

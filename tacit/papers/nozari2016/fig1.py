@@ -176,7 +176,9 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
                 "epsilon, true, of a whole cost",
                 "mean distance from the minimiser",
                 [
-                    _curve("PDOP as printed, u of the example", losses, right["distance"][:-1]),
+                    _curve(
+                        "PDOP as printed, C2 the longest gradient", losses, right["distance"][:-1]
+                    ),
                     _curve("PDOP, certified", PROVED[scale], proved["distance"]),
                 ],
                 "Bands: two standard errors.",
@@ -188,7 +190,7 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
                 f"epsilon {epsilon:g}",
                 None,
                 float(np.mean(loud["distance"][i])),
-                u_of_the_example=float(np.mean(right["distance"][i])),
+                ours_with_the_longest_gradient=float(np.mean(right["distance"][i])),
                 true_epsilon=losses[i],
                 certified_at_epsilon=float(best[epsilon]) if epsilon in best else None,
             )

@@ -38,6 +38,11 @@ def test_pages_show_verdicts_and_link_to_each_other(tmp_path: Path, paper: Paper
         assert link and f'<section id="{anchor}"' in page
     assert index.count("<strong>reproduced</strong>") == 2
     assert "fast run" not in index + page
+    for figure, last in (("fig1", "2,4.0"), ("fig2", "4,16.0")):
+        lines = (tmp_path / f"someone1999-{figure}.csv").read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "half,panel,curve,x_axis,y_axis,x,y,low,high"
+        assert lines[-1] == f"published,Squares,squares,number,its square,{last},,"
+        assert f'href="someone1999-{figure}.csv"' in page
     drawn = set(re.findall(r'class="plot" id="([^"]+)"', page))
     assert drawn == {"fig1-p-0", "fig2-p-0"}
 

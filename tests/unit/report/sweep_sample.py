@@ -11,7 +11,11 @@ from tacit.report.sweep import Series, SweepData
 
 def sweep_sample(**changed: Any) -> SweepData:
     cells = [
-        {"method": "dpsg", "budget": b, "epsilon": b, "guarantee": "proved", "mean": m}
+        {
+            **{"case": "Gradient tracking", "method": "gradient-tracking", "step": 0.5},
+            **{"decay": 0.5, "network": "erdos_renyi (probability 0.3, seed 1)"},
+            **{"epsilon": b, "guarantee": "proved", "mean": m, "standard_error": 0.01234},
+        }
         for b, m in ((0.5, 0.7), (1.0, 0.8))
     ]
     data = SweepData(
@@ -26,6 +30,7 @@ def sweep_sample(**changed: Any) -> SweepData:
             Series("dgd <i>", [None], [0.9], [math.nan], level=True),
         ],
         cells=cells,
+        alike="In all cells: rounds 20.",
         others={"accuracy": cells},
         study='title = "Visits </pre><script>"',
         notes=["The records are made up."],

@@ -103,12 +103,59 @@ def test_methods_have_a_line_each(private: tacit.Result, open_: tacit.Result) ->
     assert [(line.name, len(line.y)) for line in figure.data] == [
         ("DPSG", 1),
         ("other", 1),
-        ("DGD", 1),
+        ("DGD", 2),
     ]
+    # over one budget, points are seen and a level has a length
+    assert [line.mode for line in figure.data] == ["markers", "markers", "lines"]
+    low, high = figure.data[2].x
+    assert low < figure.data[0].x[0] < high
     assert [line.name for line in plot.trade_off(private).data] == ["private"]
-    several: Any = [private, other]
-    with pytest.raises(ConfigError, match=r"give the result of tacit\.run"):
-        plot.convergence(several)
+
+
+def test_methods_converge_side_by_side(private: tacit.Result, open_: tacit.Result) -> None:
+    again = solved(2.0, runtime=tacit.Simulation(trials=4), seed=1)
+    figure = tacit.plot.convergence({"DPSG": [private, again], "DGD": open_})
+    band, dpsg, dgd = figure.data
+    assert [dpsg.name, dgd.name] == ["DPSG", "DGD"] and band.fill == "toself"
+    assert figure.layout.yaxis.title.text == "Distance" and figure.layout.yaxis.type == "log"
+    both = [each.history.measured["distance"] for each in (private, again)]
+    values = np.concatenate(both, axis=1)
+    assert dpsg.y == pytest.approx(tuple(values.mean(axis=1)))
+    error = 2.0 * values.std(axis=1, ddof=1) / 8**0.5
+    assert band.y[:7] == pytest.approx(tuple(values.mean(axis=1) + error))
+    # a band that reaches 0 ends at the lowest value that is drawn
+    assert min(band.y) >= min(*dpsg.y, *dgd.y) > 0.0
+    assert dgd.y == pytest.approx(tuple(open_.history.measured["distance"][:, 0]))
+    # a trial that diverged is left out
+    gone = replace(private, diverged=np.array([2, -1, -1, -1]))
+    line = plot.convergence({"DPSG": gone}).data[-1]
+    assert line.y == pytest.approx(tuple(both[0][:, 1:].mean(axis=1)))
+    # what all have, or what is asked for
+    bare = solved(reference=None)
+    assert plot.convergence({"a": open_, "b": bare}).layout.yaxis.title.text == "Objective"
+    (alone,) = plot.convergence(private, "consensus").data
+    assert alone.name == "Disagreement"
+
+
+def test_what_does_not_converge_side_by_side_is_refused(
+    private: tacit.Result, open_: tacit.Result
+) -> None:
+    flat = replace(open_.history, measured={"consensus": np.zeros((len(open_.history.rounds), 1))})
+    results: Any
+    for results, measure, told in (
+        ([private, open_], None, r"give the result of tacit.run\(...\), or several by name"),
+        ({}, None, r"result={} is empty"),
+        ({"a": []}, None, r"result\['a'\]=\[\] is empty"),
+        ({"a": [open_, 3]}, None, r"result\['a'\]\[1\] is 3; give a list of results"),
+        ({"a": [private, open_]}, None, r"result\['a'\] has several methods or budgets"),
+        ({"a": [open_, solved(rounds=3)]}, None, "measured after different rounds"),
+        ({"a": open_}, "gap", "measure='gap' is not in the history"),
+        (open_, "gap", "measure='gap' is not in the history"),
+        ({"a": replace(open_, history=flat)}, "consensus", "'consensus' is never above 0"),
+        ({"a": replace(open_, diverged=np.array([3]))}, None, r"all trials of result\['a'\]"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            plot.convergence(results, measure)
 
 
 def test_a_network_is_drawn_with_its_names() -> None:

@@ -13,7 +13,7 @@ from tacit.sweep import Grid, Plan, Sweep, plan, read_grid
 from tacit.sweep.cases import covered
 from tacit.sweep.page import sweep_data
 from tests.end_to_end import study
-from tests.unit.sweep.test_table import ended
+from tests.unit.sweep.made_up import ended
 
 BASELINES = """
 [settings]

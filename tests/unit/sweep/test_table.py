@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,37 +12,13 @@ import pytest
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
-from tacit.study import read_study
-from tacit.sweep import Grid, Plan, Runs, Sweep, plan
+from tacit.sweep import Plan, Runs, Sweep
 from tacit.sweep.caveats import warnings
+from tacit.sweep.columns import rows
 from tacit.sweep.latex import cells_table, crossed_table
-from tacit.sweep.page import check_keys, sweep_data
+from tacit.sweep.page import sweep_data
 from tacit.sweep.table import cells_frame, check_measure, chosen, measures, runs_frame
-from tests.end_to_end import study
-
-
-@pytest.fixture(scope="module")
-def planned(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    """Two budgets and a method without noise."""
-    source = read_study(study.write(tmp_path_factory.mktemp("study")))
-    return plan(source, Grid(3, ("dpsg", "dgd"), {"privacy.epsilon": (1.0, 2.0)}))
-
-
-def ended(planned: Plan, *objectives: list[float], **further: Any) -> list[Runs]:
-    """One list of objectives a cell; a run without a finite one diverged."""
-    return [
-        Runs.of(
-            cell,
-            [
-                {
-                    "finished": [math.isfinite(v) for v in row],
-                    "measured": {"objective": row, **further},
-                }
-            ],
-            planned.seeds,
-        )
-        for cell, row in zip(planned.cells, objectives, strict=True)
-    ]
+from tests.unit.sweep.made_up import ended
 
 
 def test_chunks_are_put_together_and_cut_to_the_seeds(planned: Plan) -> None:
@@ -63,6 +38,22 @@ def test_a_single_run_has_a_mean_and_no_error(planned: Plan) -> None:
     [found, *_] = ended(planned, [1.0, math.inf, math.inf], [1.0] * 3, [1.0] * 3)
     mean, error = found.mean("objective")
     assert mean == 1.0 and math.isnan(error)
+
+
+def test_a_spread_of_rounding_is_none_where_there_is_no_noise(planned: Plan) -> None:
+    same = [0.487, 0.487 + 1e-16, 0.487 - 1e-16]
+    noised, _, bare = ended(planned, same, same, same)
+    assert bare.mean("objective") == (pytest.approx(0.487), 0.0)
+    assert noised.mean("objective")[1] > 0.0
+    gaps = replace(
+        bare, measured={"objective": np.array(same), "objective_gap": np.array(same) - 0.487}
+    )
+    assert gaps.mean("objective_gap")[1] == 0.0
+    # other draws of a method are no rounding
+    [_, _, random] = ended(planned, same, same, [0.487, 0.488, 0.489])
+    assert random.mean("objective")[1] == pytest.approx(0.001 / math.sqrt(3))
+    [cells, *_] = [row for row in rows([noised, bare], "objective") if row["guarantee"] == "none"]
+    assert cells["mean"] == "0.487" and cells["standard_error"] == 0.0
 
 
 def test_a_score_stands_for_all_where_there_is_one(planned: Plan) -> None:
@@ -125,6 +116,30 @@ def test_clips_that_shorten_much_are_told_once(planned: Plan) -> None:
     assert kept.shortened == ("coefficients", 0.5) and found[0].shortened is None
 
 
+def test_answers_worse_than_the_start_are_told_with_the_cause(planned: Plan) -> None:
+    found = ended(planned, [7.0] * 3, [9.0] * 3, [1.0] * 3)
+    rose = [np.array(each) for each in ([True] * 3, [True, True, False], [True, False, False])]
+    found = [
+        replace(runs, rose=each, cause="the step is too large.")
+        for runs, each in zip(found, rose, strict=True)
+    ]
+    [said] = [each for each in warnings(planned, found) if "larger objective" in each]
+    assert said == (
+        "In 2 of 3 cells most runs end with a larger objective than they begin with; the largest, "
+        "9, with dpsg, budget 2.0. There, the step is too large."
+    )
+    found[1] = replace(found[1], cause="the noise was added once.")
+    assert len([each for each in warnings(planned, found) if "larger objective" in each]) == 2
+    fallen = [replace(runs, rose=np.zeros(3, dtype=bool)) for runs in found]
+    assert not any("larger objective" in each for each in warnings(planned, fallen))
+    part = {"measured": {}, "cause": "so"}
+    parts = [part | {"finished": [True] * 2, "rose": [True, False]}] * 2
+    kept = Runs.of(planned.cells[0], parts, 3)
+    assert (
+        kept.rose is not None and kept.rose.tolist() == [True, False, True] and kept.cause == "so"
+    )
+
+
 @pytest.mark.parametrize(
     ("first", "second", "told"),
     [
@@ -162,75 +177,6 @@ def test_model_claims_and_divergence_are_named(planned: Plan) -> None:
     assert page.cells[0]["guarantee"] == "model claim, not a proof"
 
 
-def test_budgets_are_the_axis_and_a_method_without_one_a_level(planned: Plan) -> None:
-    page = sweep_data(planned, ended(planned, [1.0] * 3, [3.0] * 3, [0.5] * 3), None)
-    private, level = page.series
-    assert page.axis == "epsilon of one run"
-    assert (private.name, list(private.x), list(private.y)) == ("dpsg", [1.0, 2.0], [1.0, 3.0])
-    assert (level.name, level.level, list(level.y)) == ("dgd", True, [0.5])
-
-
-def test_what_varies_and_the_results_stand_before_what_is_the_same(tmp_path: Path) -> None:
-    source = read_study(study.write(tmp_path))
-    grid = Grid(2, (), {"run.rounds": (10,), "method.step": (0.1, 0.2)})
-    planned = plan(source, grid)
-    (cells,) = {
-        tuple(row) for row in sweep_data(planned, ended(planned, *[[1.0] * 2] * 2), None).cells
-    }
-    assert cells[:3] == ("step", "mean", "standard_error") and cells[-1] == "rounds"
-
-
-def test_without_a_number_that_varies_the_first_other_key_is_the_axis(tmp_path: Path) -> None:
-    source = read_study(study.write(tmp_path))
-    planned = plan(source, Grid(2, ("dpsg", "dgd"), {"network": ("ring", "complete")}))
-    found = ended(planned, [1.0] * 2, [2.0] * 2, [3.0] * 2, [4.0] * 2)
-    page = sweep_data(planned, found, None)
-    assert page.axis == "network"
-    assert [(s.name, list(s.x), list(s.y)) for s in page.series] == [
-        ("dpsg", ["ring", "complete"], [1.0, 2.0]),
-        ("dgd", ["ring", "complete"], [3.0, 4.0]),
-    ]
-    # another key is a matter of asking
-    page = sweep_data(planned, found, None, over="method", facet="network")
-    assert page.facets == ["network ring", "network complete"]
-    assert [(s.facet, list(s.x)) for s in page.series] == [
-        ("network ring", ["dpsg"]),
-        ("network complete", ["dpsg"]),
-        ("network ring", ["dgd"]),
-        ("network complete", ["dgd"]),
-    ]
-    with pytest.raises(ConfigError, match="over='method' is not varied here") as error:
-        check_keys(replace(planned, cells=()), "method", None)
-    assert "there are" in str(error.value)
-
-
-def test_where_only_methods_differ_each_has_its_place(planned: Plan) -> None:
-    page = sweep_data(planned, ended(planned, [1.0] * 3, [2.0] * 3, [3.0] * 3)[1:], None)
-    assert page.axis == "" and [list(series.x) for series in page.series] == [
-        ["dpsg, budget 2.0"],
-        ["dgd"],
-    ]
-
-
-def many(planned: Plan) -> tuple[Plan, list[Runs]]:
-    """Nine networks at two budgets, and one method that has neither."""
-    cells = [
-        replace(planned.cells[0], settings={"method": "dpsg", "network": n, "privacy.epsilon": e})
-        for n in range(9)
-        for e in (1.0, 2.0)
-    ]
-    whole = replace(planned, cells=(*cells, planned.cells[2]))
-    return whole, ended(whole, *([float(i)] * 3 for i in range(19)))
-
-
-def test_many_lines_have_panels_and_what_is_in_none_is_in_each(planned: Plan) -> None:
-    page = sweep_data(*many(planned), None)
-    assert page.facets == [f"network {n}" for n in range(9)] and page.names == ["dpsg", "dgd"]
-    assert [series.facet for series in page.series if series.name == "dgd"] == [""]
-    few = sweep_data(*many(planned), None, facet="method")
-    assert few.facets == ["dpsg", "dgd"] and len(few.names) == 10
-
-
 def test_latex_has_a_row_for_each_cell_or_a_column_for_each_budget(planned: Plan) -> None:
     found = ended(planned, [1.0, 2.0, 3.0], [0.5] * 3, [0.0, 1.0, math.nan])
     assert cells_table(found, ["objective"]).splitlines() == [
@@ -257,8 +203,8 @@ def test_latex_has_a_row_for_each_cell_or_a_column_for_each_budget(planned: Plan
     assert crossed_table(found, "objective", "method").splitlines()[6:-2] == [
         r"Objective & Epsilon & Guarantee & dpsg & dgd \\",
         r"\midrule",
-        r"budget 1.0 & $\leq 1$ & proved & $2.00 \pm 0.58$ & -- \\",
-        r"budget 2.0 & $\leq 2$ & proved & $0.5$ & -- \\",
+        r"dpsg & $\leq 1$ & proved & $2.00 \pm 0.58$ & -- \\",
+        r"dpsg & $\leq 2$ & proved & $0.5$ & -- \\",
         r"dgd & $\infty$ & none & -- & $0.50 \pm 0.50$ \\",
     ]
     only = cells_table(ended(planned, [math.nan] * 3, [1.0] * 3, [1.0] * 3), ["objective"])
@@ -280,7 +226,8 @@ def test_plots_and_tables_of_a_sweep_are_asked_of_it(planned: Plan, tmp_path: Pa
         (lambda: swept.to_latex("auc"), "measure='auc' was not measured"),
         (lambda: swept.to_latex(columns="x"), "columns='x' is not varied here"),
         (lambda: swept.to_latex(names={"dgpd": "D"}), "'dgpd' is no value of this sweep; did you"),
-        (lambda: swept.plot(names={"EXTRA": "E"}), "value of this sweep; there are dpsg, 1.0, 2"),
+        (lambda: swept.plot(names={"EXTRA": "E"}), "value of this sweep; there are dpsg, dgd, 1"),
+        (lambda: swept.plot(names={"dpsg": "A", "dgd": "A"}), "names calls two values 'A'; give"),
         (
             lambda: swept.to_latex("objective", "objective", columns="method"),
             "columns='method' shows one measure, and 2 are given",

@@ -32,6 +32,8 @@ def test_a_file_holds_a_grid(tmp_path: Path) -> None:
         "method.step": (0.1,),
     }
     assert read_grid(path) == Grid(20, ("dpsg", "dgd"), settings)
+    path.write_text(FILE + '\n[names]\ndpsg = "Ours"\n"grid (rows 2, columns 3)" = "Grid"\n')
+    assert read_grid(path).names == {"dpsg": "Ours", "grid (rows 2, columns 3)": "Grid"}
     path.write_text("")
     assert read_grid(path) == Grid()
 
@@ -47,6 +49,9 @@ def test_a_file_holds_a_grid(tmp_path: Path) -> None:
         ("settings.privacy.epsilon = 1", "privacy.epsilon=1 must be a list of values"),
         ("settings.run.rounds = []", "grid.toml: run.rounds has no value"),
         ("settings.method = ['dpsg', 'dgd']", "(methods = [...] at the top of a grid file, --met"),
+        ("names = 3", "grid.toml: names=3 must be a table"),
+        ("names.ring = 3", "names['ring']=3 must be text"),
+        ("names.ring = ''", "names['ring']='' is empty; give a name, or leave it out"),
         ("seeds =", "grid.toml: not valid TOML"),
         (None, "no such file of a grid"),
     ],
