@@ -45,7 +45,7 @@ class Source:
     parts: tuple[Part, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Source {self.name}: {self.study.method.name}>"
+        return f"<Source {self.name}>"
 
     @property
     def statistics(self) -> bool:
