@@ -158,7 +158,9 @@ def _direct(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
 def _tags(model: type[BaseModel]) -> set[Any]:
     """The names of the kind that a model is for."""
     fields = [
-        model.model_fields[key] for key in ("kind", "by", "name") if key in model.model_fields
+        model.model_fields[key]
+        for key in ("kind", "by", "name", "graph")
+        if key in model.model_fields
     ]
     return {tag for field in fields for tag in typing.get_args(field.annotation)}
 
