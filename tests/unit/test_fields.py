@@ -47,8 +47,8 @@ class Decorated(AbstractTopology):
         return nx.path_graph(agents)
 
 
-@dataclass(frozen=True)
-class Frozen(Lollipop):  # pyright: ignore[reportGeneralTypeIssues]
+@dataclass(frozen=True)  # pyright: ignore[reportGeneralTypeIssues]
+class Frozen(Lollipop):
     more: int = 3
 
 
