@@ -166,8 +166,9 @@ def _bracket(quick: Callable[[float], float], epsilon: float, delta: float) -> f
         if high > _LARGEST:
             raise PrivacyError(
                 f"no noise meets epsilon={epsilon!r} with delta={delta!r}: even a noise multiplier "
-                f"of {_LARGEST:g} costs {quick(_LARGEST):.3g}. Gaussian noise needs delta > 0, and "
-                "no budget pays for a value released without noise; else allow a larger epsilon"
+                f"of {_LARGEST:g} costs epsilon = {quick(_LARGEST):.3g}. Gaussian noise needs "
+                "delta > 0, and a value released without noise, or with fixed noise, costs the "
+                "same whatever the multiplier is"
             )
     low = high / 2.0
     while quick(low) <= epsilon:
