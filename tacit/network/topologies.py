@@ -59,7 +59,7 @@ def ring(agents: int, weights: object = None) -> Graph:
 
 @checked(NetworkError)
 def path(agents: int, weights: object = None) -> Graph:
-    """Agents in a line.
+    """Agents in a row: agent `i` talks to `i - 1` and `i + 1`, if they exist.
 
     Args:
         agents: number of agents, at least 2.

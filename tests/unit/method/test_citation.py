@@ -14,7 +14,14 @@ import yaml
 
 import tacit
 from tacit import Privacy, network, problem
-from tacit.method import ADMM, DGD, FunctionalPerturbation, GradientDescent
+from tacit.method import (
+    ADMM,
+    DGD,
+    EXTRA,
+    FunctionalPerturbation,
+    GradientDescent,
+    GradientTracking,
+)
 from tacit.method.citation import bibtex, papers_of
 from tacit.method.latex import noted, table, tabular
 from tacit.privacy import Masks
@@ -77,6 +84,14 @@ def test_entries_are_bibtex() -> None:
         "  doi = {10.1109/TIFS.2021.3139267},\n"
         "}"
     )
+    for method, place in (
+        (EXTRA(step=0.1), ("25", "2", "944--966")),
+        (GradientTracking(step=0.1), ("27", "4", "2597--2633")),
+    ):
+        entry = bibtex(papers_of(method)).split("\n\n")[0]
+        assert entry.startswith("@article{") and "{SIAM Journal on Optimization}" in entry
+        volume, number, pages = place
+        assert f"volume = {{{volume}}},\n  number = {{{number}}},\n  pages = {{{pages}}}" in entry
     assert "author = {Bonawitz, Keith and others}" in bibtex(["Bonawitz et al. (2017)"])
     assert "title = {{DP}-{ADMM}: {ADMM}-Based Distributed" in bibtex(["Huang et al. (2020)"])
     with pytest.raises(KeyError):
