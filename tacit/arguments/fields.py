@@ -20,13 +20,15 @@ class Fields(abc.ABCMeta):
     dataclass.
     """
 
-    def __new__(cls, name: str, bases: tuple[type, ...], *given: Any, **named: Any) -> Any:
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **named: object
+    ) -> Any:
         """A class, below complete ones."""
         for base in bases:
             _complete(base)
-        return super().__new__(cls, name, bases, *given, **named)
+        return super().__new__(cls, name, bases, namespace, **named)
 
-    def __call__(cls, *given: Any, **named: Any) -> Any:
+    def __call__(cls, *given: object, **named: object) -> Any:
         """An object of the class."""
         _complete(cls)
         return super().__call__(*given, **named)
@@ -35,6 +37,8 @@ class Fields(abc.ABCMeta):
     def __signature__(cls) -> inspect.Signature:
         """The arguments of the class."""
         _complete(cls)
+        if cls.__init__ is object.__init__:
+            return inspect.Signature()
         signature = inspect.signature(cls.__init__)
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 

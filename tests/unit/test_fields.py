@@ -114,6 +114,16 @@ def test_an_init_goes_on_working() -> None:
     assert str(inspect.signature(Kept)) == str(inspect.signature(Written))
 
 
+def test_a_class_without_fields_takes_no_arguments() -> None:
+    class Line(AbstractTopology):
+        def graph(self, agents: int) -> Any:
+            return nx.path_graph(agents)
+
+    assert not inspect.signature(Line).parameters
+    assert not inspect.signature(AbstractTopology).parameters
+    assert len(Line().graph(3)) == 3
+
+
 def test_a_class_without_its_method_cannot_be_made() -> None:
     class Nothing(AbstractTopology):
         tail: int = 2
