@@ -160,7 +160,11 @@ def _smallest_noise(
 
     if not spending(1.0):
         return 1.0
-    multiplier = noise_multiplier(epsilon, delta, spending)
+    try:
+        multiplier = noise_multiplier(epsilon, delta, spending)
+    except PrivacyError:
+        _check_fixed(method, public, epsilon, delta, grid=grid)
+        raise
     costs = accounting.epsilon(spending(multiplier), delta)
     if costs > epsilon:
         raise BudgetExceeded(
@@ -168,6 +172,34 @@ def _smallest_noise(
             f"budget of {epsilon:g}; nothing was released"
         )
     return multiplier
+
+
+def _check_fixed(
+    method: AbstractMethod, public: PublicContext, epsilon: float, delta: float, *, grid: bool
+) -> None:
+    """Refuse phases whose noise does not follow from the budget, and alone costs more than it."""
+    less, more = (Releases(_with_noise(method, one), grid=grid) for one in (1.0, 2.0))
+    found: list[str] = []
+    spent: list[Event] = []
+    for place, phase in enumerate(less):
+        events = less.by_phase(public, place) * less.sites
+        assert phase.release is not None and phase.query is not None
+        if not events or events != more.by_phase(public, place) * less.sites:
+            continue
+        mechanism, noise = phase.release.mechanism, "no noise"
+        if mechanism.dose is not None:
+            z = mechanism.dose.multiplier(phase.query, public, phase.release.relation)
+            noise = f"a fixed noise multiplier of {short(z)}"
+        costs = accounting.epsilon(events, delta)
+        found.append(f"phase {phase.name!r} has {noise} and costs epsilon = {costs:.3g} by itself")
+        spent += events
+    if spent and accounting.epsilon(spent, delta) > epsilon:
+        raise PrivacyError(
+            f"{', '.join(found)}, with a budget of epsilon = {epsilon:g} at delta = "
+            f"{short(delta)}. Only the noise of Privacy.mechanism follows from the budget: write "
+            "Release(..., self.privacy.mechanism, self.privacy.relation) in that phase, give it "
+            "more noise, or allow a larger epsilon"
+        )
 
 
 def _levelled(method: Method, kinds: Kinds) -> Method:

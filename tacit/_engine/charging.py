@@ -250,6 +250,22 @@ class Releases:
             if most and not phase.rounds.before
         ]
 
+    def by_phase(self, public: PublicContext, place: int) -> list[Event]:
+        """What one owner releases in one phase during the run.
+
+        Args:
+            public: declared constants of the owner.
+            place: position of the phase among the releasing phases.
+        """
+        phase = list(self)[place]
+        if phase.rounds.before:
+            return [self._steps(phase, public)]
+        if self.varies:
+            rounds = (replace(public, round=t) for t in phase.rounds.of(public.rounds))
+            return [self._steps(phase, each) for each in rounds]
+        most = self.times(public)[place]
+        return [Repeated(self._steps(phase, public), most)] if most else []
+
     def event(self, phase: Phase, public: PublicContext) -> Event:
         """The cost of one step of a releasing phase: for a person, if one may have several records.
 

@@ -39,7 +39,8 @@ class Account:
     Attributes:
         guarantee: guarantee of the whole run, owner by owner.
         owners: names of the owners.
-        releases: table of each owner's releasing phases, with the owner's own numbers.
+        releases: one table per owner, in the order of `owners`: a row for each phase that releases
+            something, with the owner's own numbers. `Result.releases` is one table for all owners.
         events: events of each owner's releases, for `tacit.privacy.profile`.
         rounds: numbers of rounds, ascending from 0 to the whole run's.
         epsilon: epsilon spent by every owner after each of them, shape `(points, agents)`.
@@ -175,6 +176,9 @@ def account(
         >>> planned = tacit.account(task, network.ring(3), private, rounds=50)
         >>> planned.guarantee.worst.status.value, round(planned.guarantee.worst.epsilon, 6)
         ('proved', 2.0)
+        >>> first_owner = planned.releases[0]
+        >>> [(row.phase, row.times) for row in first_owner]
+        [('iterate', 50)]
     """
     record = inputs.measured_after(record)
     agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=trials)

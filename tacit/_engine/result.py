@@ -15,7 +15,7 @@ from tacit._engine.measures import History
 from tacit.arguments import remedy
 from tacit.method.answer import Answer, Minimiser, Printed
 from tacit.method.citation import bibtex
-from tacit.method.latex import tabular
+from tacit.method.latex import noted, tabular
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.ledger import Charge
@@ -98,7 +98,7 @@ class ReleaseRow:
 @remedy("give the result of tacit.run(...)")
 @dataclass(frozen=True)
 class Result:
-    """The outcome of `tacit.run`. Everything is NumPy or plain Python.
+    """The outcome of `tacit.run`. Everything is NumPy or plain Python, and `pickle` keeps it.
 
     Attributes:
         solutions: every agent's answer in every trial, shape `(trials, agents, p)`; for a diverged
@@ -107,7 +107,8 @@ class Result:
             was further from its start than `Simulation.divergence`; -1 for none; shape `(trials,)`.
         history: measurements along the run.
         guarantee: guarantee of the whole run, owner by owner, for one trial.
-        releases: table of phases with the release of each.
+        releases: table of phases with the release of each, one row a phase, with the largest
+            numbers over all owners; `tacit.account` has one table per owner.
         reference: centralised solution that distances refer to, shape `(p,)`, if there is one
             (simulation only).
         rounds: number of rounds requested.
@@ -209,16 +210,20 @@ class Result:
         return pd.DataFrame({"parameter": self.parameter_names, "value": self.solution})
 
     def to_latex(self) -> str:
-        """The answer in the first trial as a table in LaTeX, for the booktabs package."""
+        """The answer in the first trial as a table in LaTeX, for the booktabs package.
+
+        The line below it is the guarantee: epsilon, delta, unit, adjacency, status and kind of
+        noise.
+        """
         trials = len(self.solutions)
         note = f"% the first of {trials} trials\n" if trials > 1 else ""
         if self.diverged[0] >= 0:
             note += f"% {self.status}: no answer\n"
         # a paper's source is published, so private records decide on no line of it
         note += "".join(f"% {each}\n" for each in public(self))
-        if isinstance(self.answer, Printed):
-            return note + self.answer.to_latex()
-        return note + tabular(self.frame())
+        answer = self.answer
+        table = answer.to_latex() if isinstance(answer, Printed) else tabular(self.frame())
+        return note + noted(table, self.guarantee.brief())
 
     def cite(self) -> str:
         """What to cite, as BibTeX: the papers that describe the method, and tacit.

@@ -144,7 +144,7 @@ def _size(of: str, squares: Float[np.ndarray, "rows columns"], size: int) -> Che
     count = squares.size * size
     total = float(squares.sum())
     share = math.sqrt(total / count)
-    said = f"{share:.4g} of the noise that is accounted for, in {count:,} numbers"
+    said = f"{share:.4g} times the noise accounted for, over {count:,} numbers"
     return Check(of, "size", said, float(chi2.cdf(total, count)))
 
 
@@ -156,7 +156,7 @@ def _least(
     least = float(squares.min())
     each = float(chi2.cdf((math.sqrt(least) + resolution) ** 2, size))
     chance = -math.expm1(squares.size * math.log1p(-each)) if each < 1.0 else 1.0
-    said = f"{math.sqrt(least / size):.2g} of it in the least of {squares.size:,} draws"
+    said = f"{math.sqrt(least / size):.2g} times it in the smallest of {squares.size:,} draws"
     return Check(of, "no draw without noise", said, chance)
 
 
@@ -196,8 +196,8 @@ def _repeated(of: str, draws: Float[np.ndarray, "rows columns size"], near: floa
     # both signs: sizes have at most the density sqrt(2 / pi), so two are near with this mean
     expected = len(values) ** 2 * near * math.sqrt(1.0 / math.pi)
     chance = float(poisson.sf(equal - 1, expected)) if equal else 1.0
-    said = f"{equal:,} of {len(values):,} numbers stand there twice"
-    return Check(of, "no number twice", said, chance)
+    said = f"{equal:,} of {len(values):,} numbers are repeated"
+    return Check(of, "no repeated numbers", said, chance)
 
 
 def _some(count: int, most: int = _COLUMNS) -> np.ndarray:

@@ -17,7 +17,7 @@ Examples:
   tacit account study.toml --rounds 600   the same with another number of rounds
 
 \b
-`tacit plan` answers from plain numbers: the noise for a budget, how many rounds it pays for.
+`tacit plan` answers from plain numbers: the noise for a budget, how many rounds a budget allows.
 """
 
 

@@ -24,7 +24,7 @@ _EPILOG = """\b
 Examples:
   tacit plan noise --epsilon 1 --rounds 200                           noise needed for a budget
   tacit plan noise --epsilon 1 --rounds 200 --clip 1 --records 2000   ... in units of the answer
-  tacit plan rounds --epsilon 1 --noise-multiplier 60                 rounds a budget pays for
+  tacit plan rounds --epsilon 1 --noise-multiplier 60                 rounds a budget allows
   tacit plan epsilon --noise-multiplier 60 --rounds 200               what a run costs
   tacit plan gossip --graph ring --agents 8 --steps 20 --noise-multiplier 5
   tacit plan masks --agents 10 --epsilon 1 --rounds 300
@@ -110,7 +110,7 @@ def rounds(
     large_delta: LargeDelta = False,
     json: Json = False,
 ) -> None:
-    """Compute how many rounds of given noise a budget pays for."""
+    """Compute how many rounds of given noise a budget allows."""
     from tacit.cli.planned import Released, show_noise
 
     released = Released(law, delta, sampling, relation, clip, records, large_delta)

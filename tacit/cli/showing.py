@@ -17,7 +17,7 @@ from tacit.study._sections.network import SECTIONS, PeerSection
 from tacit.study.parts import FAMILIES, Family, Part, foreign, method, published
 
 _OF_OTHERS = ("name", "distribution", "version", "target")
-_ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
+_ORACLES = {"value": "value", "gradient": "gradient", "prox": "proximal map"}
 _NEAR = 0.8
 """Similarity from which on a part is meant by a name."""
 
@@ -77,7 +77,7 @@ def show_method(name: str, *, json: bool) -> int:
         if part is None and name in SECTIONS:
             return _show_section(name, json=json)
         _check_parts(name)
-        entry = method(name)
+        entry = method(name, besides=_others())
         found = document(entry)
         if part is not None:
             found["part"] = _of(part)
@@ -99,6 +99,13 @@ def _check_parts(name: str) -> None:
     near = checks.close(name, parts, _NEAR)
     if near and not checks.close(name, METHODS, _NEAR):
         raise ConfigError(f"{name!r} is unknown; did you mean {near[0]!r}?")
+
+
+def _others() -> str:
+    """The names of tacit's other parts, by family."""
+    listed = {family.word: list(family.own_names()) for family in FAMILIES[1:]}
+    listed["graph"] += SECTIONS
+    return "; ".join(f"as {word}: {', '.join(names)}" for word, names in listed.items())
 
 
 def _of(part: Part) -> dict[str, str]:
@@ -244,10 +251,9 @@ def _print(found: dict[str, Any]) -> None:
     for row in found["phases"]:
         if row["evaluations_in_10_dimensions"] and found["oracle"] != "rows":
             each = ", once," if row["once"] else " and round"
-            say(
-                f"Phase {row['phase']} evaluates {row['evaluations_in_10_dimensions']:,} "
-                f"{_ORACLES[found['oracle']]} per record{each} in 10 dimensions."
-            )
+            count = row["evaluations_in_10_dimensions"]
+            said = f"{count:,} {_ORACLES[found['oracle']]}{'' if count == 1 else 's'}"
+            say(f"Phase {row['phase']} evaluates {said} per record{each} in 10 dimensions.")
     if "cost_example" in found:
         _print_cost(found["cost_example"])
     _print_keys(found)

@@ -103,11 +103,11 @@ def methods(json: Json = False) -> None:
 
 def describe(
     method: Annotated[
-        str, typer.Argument(metavar="METHOD", help="Name of a method from `tacit methods`.")
+        str, typer.Argument(metavar="NAME", help="Name of a method, graph, loss or other part.")
     ],
     json: Json = False,
 ) -> None:
-    """Describe a method: what it releases, how, and at which cost."""
+    """Describe a method (what it releases, how, and at which cost) or another part of a study."""
     from tacit.cli.showing import show_method
 
     raise typer.Exit(show_method(method, json=json))

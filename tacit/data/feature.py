@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 from tacit import checks
 from tacit.arguments import checked
+from tacit.arguments.fields import Fields
 from tacit.data.dates import check_format, day_of, days_since_1970
 from tacit.data.rules import (
     TRUTHS,
@@ -252,7 +253,7 @@ class Date:
         return Numeric(low, high, missing=self.missing)
 
 
-class AbstractFeature(abc.ABC):
+class AbstractFeature(metaclass=Fields):
     """A column of your own kind. A package can add one to studies: docs/add_a_method.md.
 
     It receives one value at a time, so that the numbers of a record depend on that record only.

@@ -22,6 +22,7 @@ from jaxtyping import Float
 
 from tacit import checks
 from tacit.arguments import checked
+from tacit.arguments.fields import Fields
 from tacit.errors import ProblemError
 from tacit.ranges import Count, Range
 
@@ -40,7 +41,7 @@ _FAINT = 1e-9
 """Gradients below this share of the largest pixel, and features of that length, are taken for 0."""
 
 
-class AbstractMap(abc.ABC):
+class AbstractMap(metaclass=Fields):
     """A map of your own. A package can add one to studies: docs/add_a_method.md.
 
     It receives one record at a time, so that the features of a record depend on that record only.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from jaxtyping import Int
 
+from tacit.arguments.fields import Fields
 from tacit.data.partition import (
     Sites,
     at_sites,
@@ -24,7 +25,7 @@ from tacit.errors import ProblemError
 from tacit.types import Division
 
 
-class AbstractPartition(abc.ABC):
+class AbstractPartition(metaclass=Fields):
     """Your own rule for dividing records. A package can add one to studies: docs/add_a_method.md.
 
     It sees all records, so a guarantee assumes that the division is public and depends on none.

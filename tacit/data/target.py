@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from tacit.arguments import checked
+from tacit.arguments.fields import Fields
 from tacit.data.rules import (
     Levels,
     Number,
@@ -142,7 +143,7 @@ class ClassTarget:
             raise ProblemError(f"levels={self.levels!r}: a class target needs at least two levels")
 
 
-class AbstractTarget(abc.ABC):
+class AbstractTarget(metaclass=Fields):
     """A target of your own kind. A package can add one to studies: docs/add_a_method.md.
 
     It receives one value at a time, so that the number of a record depends on that record only.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ from tacit.escape import latex
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_END = "\\bottomrule\n\\end{tabular}\n"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], below: str = "") -> str:
@@ -28,11 +32,24 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], below: str = "") 
         cells = [f"${cell}$" if cell[:1] in ("-", "<") else cell for cell in cells]
         indent = r"\quad " if name.startswith("  ") else ""
         lines.append(" & ".join([indent + latex(name.lstrip()), *cells]) + r" \\")
-    if below:
-        lines += [r"\midrule", rf"\multicolumn{{{len(heads)}}}{{l}}{{{latex(below)}}} \\"]
     columns = "l" + "r" * (len(heads) - 1)
     body = "\n".join(lines)
-    return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
+    whole = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n{_END}"
+    return noted(whole, below) if below else whole
+
+
+def noted(tabular: str, below: str) -> str:
+    """A table with another line below it.
+
+    Args:
+        tabular: a table for the booktabs package.
+        below: the line, as text; a comment above the table where the table ends in another way.
+    """
+    columns = re.search(r"\\begin{tabular}{(\w+)}", tabular)
+    if columns is None or not tabular.endswith(_END):
+        return f"% {below}\n{tabular}"
+    line = rf"\multicolumn{{{len(columns[1])}}}{{l}}{{{latex(below)}}} \\"
+    return f"{tabular.removesuffix(_END)}\\midrule\n{line}\n{_END}"
 
 
 def tabular(frame: pd.DataFrame) -> str:

@@ -103,9 +103,13 @@ class AbstractMethod(eqx.Module):
         per_agent: arguments that may differ from agent to agent.
         modelled: arguments that follow from the section [model] of a study and its columns.
         oracle: kind of queries to each private objective.
-        absences: whether a round may continue without some senders, which sleep in it: peers then
-            use their own values instead, and a coordinator gives the others more weight. A method
-            whose states must match between senders and receivers, such as duals, allows none.
+        absences: whether a round between sites may go on without a message that is awaited, as
+            `silent = "skip"` in the manifest asks for: a peer then uses its own value instead, and
+            a coordinator gives the others more weight. A method whose states must match between
+            senders and receivers, such as duals or trackers, has to wait. Agents that sleep by the
+            network's own draw (`RandomActivation`, `probability` of a coordinator) are no such
+            absences: all know of them beforehand, so that the weights of the round leave them out.
+            Which of these networks a method excludes, its `check` says.
         privacy: privacy budget, or `None` for a method that releases private values.
     """
 

@@ -95,7 +95,7 @@ class PreconditionedDescent(AbstractMethod):
     """
 
     name: ClassVar[str] = "preconditioned-descent"
-    when: ClassVar[str] = "rounds are dear, a coordinator is there, and a record has one score"
+    when: ClassVar[str] = "rounds are expensive, a coordinator is there, and a record has one score"
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True

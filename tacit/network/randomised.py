@@ -20,7 +20,9 @@ class RandomActivation(AbstractPeerNetwork):
     only.
 
     Activity follows from the public key and is known to all. The weights of a round are the
-    Metropolis weights of the graph between the active agents; an inactive agent keeps its value.
+    Metropolis weights of the graph between the active agents; an inactive agent is not asked, sends
+    nothing and keeps its state. As all know of it, methods run on it that need every message
+    (`AbstractMethod.absences`), unless their `check` refuses it.
 
     Args:
         graph: undirected graph; its own weights are not used.

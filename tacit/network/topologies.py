@@ -14,6 +14,7 @@ from jaxtyping import Int
 
 from tacit import checks
 from tacit.arguments import checked
+from tacit.arguments.fields import Fields
 from tacit.errors import NetworkError
 from tacit.network.graph import Graph
 from tacit.network.library import networkx_for
@@ -58,7 +59,7 @@ def ring(agents: int, weights: object = None) -> Graph:
 
 @checked(NetworkError)
 def path(agents: int, weights: object = None) -> Graph:
-    """Agents in a line.
+    """Agents in a row: agent `i` talks to `i - 1` and `i + 1`, if they exist.
 
     Args:
         agents: number of agents, at least 2.
@@ -277,19 +278,21 @@ def small_world(
     )
 
 
-class AbstractTopology(abc.ABC):
+class AbstractTopology(metaclass=Fields):
     """A rule for drawing a graph, which another package can add to study files.
 
-    The arguments of the class are the keys of [network]; the number of agents follows from the
-    study. tacit's own graphs are functions (`TOPOLOGIES`).
+    The fields of the class are its arguments, and keys of [network] if the `Args:` of its
+    docstring describe them; the number of agents follows from the study. tacit's own graphs are
+    functions (`TOPOLOGIES`).
 
     Example:
         >>> import networkx as nx
-        >>> class Wheel(AbstractTopology):
+        >>> class Lollipop(AbstractTopology):
+        ...     tail: int = 2
         ...     def graph(self, agents):
-        ...         return nx.wheel_graph(agents)
-        >>> Graph.from_networkx(Wheel().graph(5)).degrees.tolist()
-        [4, 3, 3, 3, 3]
+        ...         return nx.lollipop_graph(agents - self.tail, self.tail)
+        >>> Graph.from_networkx(Lollipop(tail=1).graph(5)).degrees.tolist()
+        [3, 3, 3, 4, 1]
     """
 
     @abc.abstractmethod

@@ -132,7 +132,7 @@ class Privacy(eqx.Module):
         return ALONE if self.masks is None else SecureSum(self.masks)
 
     def in_any_rounds(self) -> Privacy:
-        """The budget without the number of sums that it pays for, which concerns a run's rounds."""
+        """The budget without the number of sums that it allows, which concerns a run's rounds."""
         if self.masks is None:
             return self
         return self._with(masks=replace(self.masks, attempts=None, spare=None))

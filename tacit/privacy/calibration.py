@@ -1,4 +1,4 @@
-"""The accountant inverted: the noise that a budget requires, the rounds that a noise affords.
+"""The accountant inverted: the noise that a budget requires, the rounds that it allows.
 
 Every result has been evaluated: the accountant's epsilon at it is at most the budget's.
 (Epsilon from noise and rounds is `accounting.epsilon`.) The search never starts from a fixed
@@ -82,7 +82,7 @@ def noise_multiplier(epsilon: Real, delta: float, events_at: EventsAt) -> float:
 
 @checked(PrivacyError)
 def affordable_rounds(epsilon: Real, delta: float, events_at: EventsAfter) -> int:
-    """Largest number of rounds that a budget pays for, with a given noise.
+    """Largest number of rounds that a budget allows, with a given noise.
 
     Args:
         epsilon: budget of the whole run, positive and finite.
@@ -139,7 +139,7 @@ def _affordable(quick: Callable[[int], float], epsilon: float) -> int:
         low *= 2
         if low > _MOST_ROUNDS:
             raise PrivacyError(
-                f"epsilon={epsilon!r} pays for more than {_MOST_ROUNDS:,} rounds of this noise; "
+                f"epsilon={epsilon!r} allows more than {_MOST_ROUNDS:,} rounds of this noise; "
                 "there is no limit worth stating. Check that it is noise over sensitivity, or ask "
                 "for the noise that a number of rounds needs"
             )
@@ -166,8 +166,9 @@ def _bracket(quick: Callable[[float], float], epsilon: float, delta: float) -> f
         if high > _LARGEST:
             raise PrivacyError(
                 f"no noise meets epsilon={epsilon!r} with delta={delta!r}: even a noise multiplier "
-                f"of {_LARGEST:g} costs {quick(_LARGEST):.3g}. Gaussian noise needs delta > 0, and "
-                "no budget pays for a value released without noise; else allow a larger epsilon"
+                f"of {_LARGEST:g} costs epsilon = {quick(_LARGEST):.3g}. Gaussian noise needs "
+                "delta > 0, and a value released without noise, or with fixed noise, costs the "
+                "same whatever the multiplier is"
             )
     low = high / 2.0
     while quick(low) <= epsilon:

@@ -22,7 +22,7 @@ from tacit.types import PublicContext, Relation
 class AbstractDose(eqx.Module):
     """Scale of the noise of a release, and the noise multiplier that is accounted for it.
 
-    A mechanism is proved with `Calibrated` only. A published formula has a dose of its own, along
+    A mechanism is proved with `Calibrated` only. A published formula has a class of its own, along
     with a claim.
 
     Attributes:

@@ -77,14 +77,16 @@ class Mechanism(eqx.Module):
     def __init_subclass__(cls, **kwargs: object) -> None:
         raise TypeError(
             "no class can be derived from Mechanism, because a guarantee is proved of its code; "
-            "compose one of a law, a dose and what hides an agent, or state a claim"
+            "compose one of law=, dose= and hides=, or state a claim="
         )
 
     def __check_init__(self) -> None:
         if (self.law is None) != (self.dose is None):
-            raise PrivacyError("a mechanism has a law and a dose of its noise, or neither")
+            raise PrivacyError("give the law of the noise and its size (dose=), or neither")
         if self.law is None and self.into is Into.OBJECTIVE:
-            raise PrivacyError("no noise goes into the objective: give a law and a dose")
+            raise PrivacyError(
+                "no noise goes into the objective: give the law of the noise and its size (dose=)"
+            )
         if not is_own(type(self.hides)):
             raise PrivacyError(f"hides={type(self.hides).__name__} is not a known kind of hiding")
         if self.claim is None:

@@ -373,8 +373,12 @@ def _names(document: Any, step: str, *path: str, nested: bool) -> Iterator[str]:
             yield from _names(inner, step, nested=True)
 
 
-def method(name: str) -> Entry:
+def method(name: str, besides: str = "") -> Entry:
     """A method by its name, tacit's own or declared; the latter is imported.
+
+    Args:
+        name: name in studies.
+        besides: what else might be meant, where no name is close.
 
     Raises:
         ConfigError: no such method, or as for `Part.build`.
@@ -395,7 +399,7 @@ def method(name: str) -> Entry:
         each for each in known if each.startswith(f"{name.casefold()}-") and "published" not in each
     ]
     close = close or checks.close(name, known)
-    hint = f"there are {', '.join(known)}"
+    hint = f"there are {', '.join(known)}" + (f"; {besides}" if besides else "")
     if close:
         hint = f"did you mean {' or '.join(map(repr, close))}?"
     raise ConfigError(f"method {name!r} is unknown; {hint}")

@@ -21,7 +21,7 @@ def keys_describe(part: type[AbstractMethod]) -> None:
         hold(
             name in known or name == "privacy",
             f"{part.__name__}: the argument {name!r} is not in the Args: of the docstring, so no "
-            "study can give it",
+            'study can give it; describe it there, or set name = "" if no study names the class',
         )
     hold(summary(part), f"{part.__name__} has no docstring, whose first line says what it is")
     hold(part.when, f"{part.__name__} has a name and no `when`, which says when to choose it")
@@ -42,5 +42,6 @@ def keys_describe(part: type[AbstractMethod]) -> None:
     registered = declared(family).get(part.name)
     hold(
         registered is None or registered.build is part,
-        f"the entry point {part.name!r} names another class than {part.__name__}",
+        f"{part.__name__} is named {part.name!r}, which is another class for studies; give it a "
+        'name of its own, or name = "" if no study names it',
     )

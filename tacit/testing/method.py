@@ -60,8 +60,9 @@ def check_method(
     * The batched simulation agrees with the exact one: to 1e-12, or to 1e-6 for a method that uses
       function values or sums under masks. Numbers of size 1 are assumed.
     * Messages are finite, states hold no NaN, and both keep their shapes and types in all rounds.
-    * With a `name` it can be named in a study: every argument is described, and `example` sets
-      those without a default.
+    * With a `name` it can be named in a study: every argument is described, by the class or one
+      that it derives from, and `example` sets those without a default. A variant for programs
+      only that derives from a class with a name sets `name = ""`.
 
     Samples find mistakes and prove nothing: the bound of a query of your own needs a proof, and
     code that remembers data between runs is found only by reading it. It takes some seconds, most
@@ -94,8 +95,6 @@ def check_method(
             "other must declare the same numbers as the problem: records per agent, normaliser and "
             "bounds"
         )
-    if method.name:
-        keys_describe(type(method))
     sizes_hold(subject)
     forms_hold(subject)
     numbers_hold(subject)
@@ -106,6 +105,8 @@ def check_method(
     releases_determine_what_leaves(subject)
     trials_do_not_matter(subject)
     simulations_agree(subject, _simulated(subject, trials=2))
+    if method.name:
+        keys_describe(type(method))
 
 
 def sizes_hold(subject: Subject) -> None:

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import api_tables
 import pytest
+import study_keys
 
 import tacit
+from tacit.study._sections.common import RunSection
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -166,3 +168,11 @@ def test_pages_of_the_reference_list_what_is_in_a_package() -> None:
     rows = (DOCS / "api" / "sweep.md").read_text(encoding="utf-8").split("|---|---|\n")[1]
     assert "| `Grid` | What a sweep varies around a study" in rows
     assert all("|  |" not in text for text in api_tables.pages().values())
+
+
+def test_all_keys_of_a_study_are_on_a_page() -> None:
+    text = study_keys.PAGE.read_text("utf-8")
+    assert text == study_keys.page(), "run `python docs/study_keys.py`"
+    run = text.split("## `[run]`\n")[1].split("## ")[0]
+    named = set(re.findall(r"^\| `(\w+)`", run, re.MULTILINE))
+    assert named == set(RunSection.model_fields)

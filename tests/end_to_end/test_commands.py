@@ -161,6 +161,15 @@ def test_an_unknown_method_is_not_described() -> None:
     assert "did you mean 'dpsg'?" in done.stderr
     family = RUN.invoke(app, ["describe", "dp-iadmm"])
     assert "did you mean 'dp-iadmm-prox' or 'dp-iadmm-trust'?" in " ".join(family.stderr.split())
+    told = " ".join(RUN.invoke(app, ["describe", "nope"]).stderr.split())
+    assert "as loss: squared, logistic" in told and "as regulariser: none, l1" in told
+    for name in ("dgd", "small_world", "coordinator", "dirichlet"):
+        assert name in told
+
+
+def test_one_evaluation_is_singular() -> None:
+    assert "evaluates 1 gradient per record" in invoke("describe", "dgd")
+    assert "evaluates 20 values per record" in invoke("describe", "or-zo")
 
 
 def test_graphs_and_losses_are_described_too() -> None:

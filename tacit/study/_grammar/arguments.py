@@ -154,8 +154,17 @@ def summary(target: object) -> str:
 
 
 def described(target: object) -> dict[str, str]:
-    """The `Args:` section of a docstring, by name."""
-    lines = (inspect.getdoc(target) or "").splitlines()
+    """The `Args:` section of a docstring, by name; a class inherits what it does not say."""
+    if not inspect.isclass(target):
+        return _args(inspect.getdoc(target) or "")
+    texts: dict[str, str] = {}
+    for base in reversed(target.__mro__):
+        texts |= _args(inspect.cleandoc(vars(base).get("__doc__") or ""))
+    return texts
+
+
+def _args(text: str) -> dict[str, str]:
+    lines = text.splitlines()
     texts: dict[str, str] = {}
     if "Args:" not in lines:
         return texts

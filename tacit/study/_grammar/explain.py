@@ -136,7 +136,7 @@ def _siblings(
 
 def _allowed(kinds: Sequence[Any], path: Path, loc: Sequence[Any]) -> dict[str, Any]:
     """The keys of the table at a path, of the kind that a location names, if there are several."""
-    found = list(_direct(kinds))
+    found = list(members(kinds))
     found = [each for each in found if _tags(each) & set(loc)] or found
     if not path:
         return {key: field for each in found for key, field in each.model_fields.items()}
@@ -146,19 +146,12 @@ def _allowed(kinds: Sequence[Any], path: Path, loc: Sequence[Any]) -> dict[str, 
     return _allowed(inside or kinds, path[1:], loc)
 
 
-def _direct(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
-    """Models in annotations, without those in their fields."""
-    for kind in kinds:
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield kind
-        else:
-            yield from _direct(typing.get_args(kind))
-
-
 def _tags(model: type[BaseModel]) -> set[Any]:
     """The names of the kind that a model is for."""
     fields = [
-        model.model_fields[key] for key in ("kind", "by", "name") if key in model.model_fields
+        model.model_fields[key]
+        for key in ("kind", "by", "name", "graph")
+        if key in model.model_fields
     ]
     return {tag for field in fields for tag in typing.get_args(field.annotation)}
 
@@ -181,7 +174,7 @@ def _meaning(model: type[BaseModel], loc: Sequence[str | int]) -> str:
     for part in loc[:-1]:
         fields = [each.model_fields[part] for each in there if part in each.model_fields]
         if fields:
-            there = list(_members([kind for f in fields for kind in (f.annotation, *f.metadata)]))
+            there = list(members([kind for f in fields for kind in (f.annotation, *f.metadata)]))
         elif isinstance(part, str):  # which of them was chosen
             there = [each for each in there if part in _names(each)] or there
     key = str(loc[-1])
@@ -202,18 +195,18 @@ def _names(model: type[BaseModel]) -> set[Any]:
 
 def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
     """The sections that types are made of, with those inside them."""
-    for part in _members(kinds):
+    for part in members(kinds):
         yield part
         yield from _models([field.annotation for field in part.model_fields.values()])
 
 
-def _members(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
-    """The sections that types are made of."""
+def members(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    """The sections that types are made of, without those inside them."""
     for kind in kinds:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield kind
         else:
-            yield from _members(typing.get_args(kind))
+            yield from members(typing.get_args(kind))
 
 
 def _path(loc: Sequence[str | int], document: Any, missing: bool) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +19,11 @@ from tacit._engine.guarantees import guarantees, spent
 from tacit.errors import PrivacyError
 from tacit.method import PaperClaim
 from tacit.method.phase import Phase
+from tacit.privacy import accounting
 from tacit.privacy.event import GaussianRelease, LaplaceRelease, NonPrivate, Repeated
 from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
-from tacit.privacy.mechanism import gaussian
+from tacit.privacy.mechanism import NO_NOISE, gaussian
 from tacit.types import PublicContext, Relation, Unit
 
 
@@ -59,6 +61,39 @@ def test_equal_budgets_give_equal_multipliers_and_noise_that_follows_the_counts(
     np.testing.assert_allclose(
         scales(Releases(method), owners().kinds(method))[0], z[0] * 2 * 0.5 / np.array([10, 20, 30])
     )
+
+
+class Fixed(DPSG):
+    """Its noise does not follow from its budget."""
+
+    noise: Any = None
+
+    def phases(self) -> tuple[Phase, ...]:
+        (phase,) = super().phases()
+        assert phase.release is not None
+        fixed = replace(phase, name="fixed", release=replace(phase.release, mechanism=self.noise))
+        return (fixed, replace(phase, name="calibrated"))
+
+
+def test_fixed_noise_beyond_the_budget_is_told_by_phase_with_its_cost() -> None:
+    privacy = Privacy(clip=0.5, epsilon=1.0, delta=1e-5)
+    alone = accounting.epsilon([Repeated(GaussianRelease(5.0), 5)], 1e-5)
+    assert alone > 1.0
+    told = f"phase 'fixed' has a fixed noise multiplier of 5 and costs epsilon = {alone:.3g} "
+    with pytest.raises(PrivacyError, match=re.escape(told)) as error:
+        calibrate(Fixed(0.1, privacy=privacy, noise=gaussian(5.0)), owners())
+    assert "budget of epsilon = 1 at delta = 1e-5" in str(error.value)
+    assert "calibrated" not in str(error.value)
+    with pytest.raises(PrivacyError, match="phase 'fixed' has no noise and costs epsilon = inf"):
+        calibrate(Fixed(0.1, privacy=privacy, noise=NO_NOISE), owners())
+
+
+def test_fixed_noise_within_the_budget_leaves_the_rest_to_the_others() -> None:
+    privacy = Privacy(clip=0.5, epsilon=1.0, delta=1e-5)
+    method = calibrate(Fixed(0.1, privacy=privacy, noise=gaussian(50.0)), owners())
+    assert max(each.epsilon for each in stated_of(method, owners())) == pytest.approx(1.0, rel=1e-5)
+    alone = calibrate(dpsg(), owners())
+    assert np.all(method.privacy.noise_multiplier > alone.privacy.noise_multiplier)
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.array])

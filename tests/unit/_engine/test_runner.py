@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -195,6 +196,17 @@ def test_a_printed_result_is_short_and_says_what_was_promised() -> None:
     gone = replace(result, diverged=np.array([2]))
     assert str(gone).startswith("diverged at round 2; no answer: ")
     assert "<table" not in gone._repr_html_() and "no answer" in gone._repr_html_()
+
+
+def test_a_result_is_kept_whole_by_pickle() -> None:
+    method = DPSG(step=0.1, privacy=PRIVATE)
+    result = tacit.run(task(0), network.ring(4), method, rounds=3, seed=0, reference="solve")
+    loaded = pickle.loads(pickle.dumps(result))
+    assert np.array_equal(loaded.solutions, result.solutions)
+    assert loaded.history.frame().equals(result.history.frame())
+    for name in ("guarantee", "releases", "answer", "seed", "environment", "papers"):
+        assert getattr(loaded, name) == getattr(result, name), name
+    assert loaded.summary() == result.summary() and loaded.to_latex() == result.to_latex()
 
 
 @pytest.mark.long

@@ -63,10 +63,10 @@ def seldom_repeated(values: Any) -> Any:
     [
         (lambda values: 0.8 * values, {"size"}),
         (left_out, {"no draw without noise"}),
-        (copied, {"draws are independent", "no number twice"}),
+        (copied, {"draws are independent", "no repeated numbers"}),
         (turned, {"draws are independent"}),
-        (spread_over_entries, {"entries are independent", "no number twice"}),
-        (seldom_repeated, {"no number twice"}),
+        (spread_over_entries, {"entries are independent", "no repeated numbers"}),
+        (seldom_repeated, {"no repeated numbers"}),
     ],
 )
 def test_each_fault_is_found_for_what_it_is(fault: Any, finds: set[str]) -> None:

@@ -58,7 +58,7 @@ def test_several_mistakes_at_once_are_told_apart() -> None:
     found = failed(one_noise_for_all_agents, one_sample_for_all_rounds, records_not_clipped)
     assert found == {
         "draws are independent",
-        "no number twice",
+        "no repeated numbers",
         "samples are independent",
         "one record moves them no further",
     }

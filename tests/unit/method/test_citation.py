@@ -14,9 +14,16 @@ import yaml
 
 import tacit
 from tacit import Privacy, network, problem
-from tacit.method import ADMM, DGD, FunctionalPerturbation, GradientDescent
+from tacit.method import (
+    ADMM,
+    DGD,
+    EXTRA,
+    FunctionalPerturbation,
+    GradientDescent,
+    GradientTracking,
+)
 from tacit.method.citation import bibtex, papers_of
-from tacit.method.latex import tabular
+from tacit.method.latex import noted, table, tabular
 from tacit.privacy import Masks
 from tests.public_calls import methods
 
@@ -77,6 +84,14 @@ def test_entries_are_bibtex() -> None:
         "  doi = {10.1109/TIFS.2021.3139267},\n"
         "}"
     )
+    for method, place in (
+        (EXTRA(step=0.1), ("25", "2", "944--966")),
+        (GradientTracking(step=0.1), ("27", "4", "2597--2633")),
+    ):
+        entry = bibtex(papers_of(method)).split("\n\n")[0]
+        assert entry.startswith("@article{") and "{SIAM Journal on Optimization}" in entry
+        volume, number, pages = place
+        assert f"volume = {{{volume}}},\n  number = {{{number}}},\n  pages = {{{pages}}}" in entry
     assert "author = {Bonawitz, Keith and others}" in bibtex(["Bonawitz et al. (2017)"])
     assert "title = {{DP}-{ADMM}: {ADMM}-Based Distributed" in bibtex(["Huang et al. (2020)"])
     with pytest.raises(KeyError):
@@ -132,7 +147,21 @@ def test_a_result_can_be_cited_and_printed_in_latex() -> None:
     assert lines[0] == r"\begin{tabular}{lr}"
     assert lines[2] == r"Parameter & Value \\"
     assert lines[4].startswith(r"a\_b & 0.") and lines[5].startswith(r"50 \% & 0.")
-    assert lines[-1] == r"\end{tabular}"
+    assert lines[-3:] == [
+        r"\multicolumn{2}{l}{no guarantee} \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def test_a_note_stands_below_any_table() -> None:
+    whole = table(["", "n"], [["age", "3"]], "of 5 %")
+    assert whole.count(r"\midrule") == 2 and r"\multicolumn{2}{l}{of 5 \%} \\" in whole
+    assert noted(whole, "proved").splitlines()[-4:-2] == [
+        r"\midrule",
+        r"\multicolumn{2}{l}{proved} \\",
+    ]
+    assert noted("\\begin{longtable}", "proved") == "% proved\n\\begin{longtable}"
 
 
 def test_a_frame_in_latex() -> None:

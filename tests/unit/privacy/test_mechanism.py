@@ -194,8 +194,8 @@ CLAIM = ModelClaim(GaussianRelease(4.0), "theorem", "normality", "it is assumed"
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"law": GAUSSIAN}, "a law and a dose"),
-        ({"dose": Calibrated(1.0)}, "a law and a dose"),
+        ({"law": GAUSSIAN}, "give the law of the noise and its size"),
+        ({"dose": Calibrated(1.0)}, "give the law of the noise and its size"),
         ({"law": GAUSSIAN, "dose": Told()}, "dose=Told without a claim"),
         ({"law": GAUSSIAN, "dose": Calibrated(1.0), "into": Into.OBJECTIVE}, "nothing is proved"),
         ({"law": GAUSSIAN, "dose": Calibrated(1.0), "hides": Hidden()}, "hides=Hidden"),

@@ -67,6 +67,12 @@ def test_a_study_cannot_be_changed() -> None:
         ),
         (
             'graph = "ring"',
+            'graph = "tree"\ntail = 4',
+            r"study.toml:24: \[network\] tail: unknown key; possible here: weights, varying, "
+            r"exact_sum, branching$",
+        ),
+        (
+            'graph = "ring"',
             "edges = [[0, 1], [1, 2.5]]",
             r"study.toml:23: .*2.5 must be a whole number",
         ),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tacit.errors import ConfigError, NetworkError, NonPrivateRelease
 from tacit.problem.callback import call_host
 from tacit.testing import check_claim, check_method
 from tacit.testing.data import other_data
+from tacit.testing.keys import keys_describe
 from tacit.testing.method import (
     order_does_not_matter,
     releases_determine_what_leaves,
@@ -78,6 +80,38 @@ def test_an_argument_without_a_value_is_named() -> None:
 @pytest.mark.long
 def test_the_same_method_without_a_mistake_passes() -> None:
     check_method(task(0), RING, planted.Named(), rounds=3, other=task(5))
+
+
+class Leak(planted.SendsItsGradient, planted.Named):
+    """A variant that has the name of its base class."""
+
+
+class Variant(planted.Named):
+    """A variant for programs only."""
+
+    name: ClassVar[str] = ""
+
+
+def named_by_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a package declared the base class under its name."""
+    known = {"planted": SimpleNamespace(build=planted.Named)}
+    monkeypatch.setattr("tacit.testing.keys.declared", lambda family: known)
+
+
+def test_what_leaves_a_variant_is_told_before_what_is_said_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    named_by_a_package(monkeypatch)
+    with pytest.raises(AssertionError, match="on other data another message leaves"):
+        check_method(task(0), RING, Leak(), rounds=3)
+
+
+def test_a_variant_of_a_class_with_a_name_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    named_by_a_package(monkeypatch)
+    with pytest.raises(AssertionError, match=r"Leak is named 'planted', .* or name = \"\" if no"):
+        keys_describe(Leak)
+    keys_describe(planted.Named)
+    check_method(task(0), RING, Variant(), rounds=3)
 
 
 def test_a_trial_that_depends_on_the_others_is_found() -> None:

@@ -61,6 +61,7 @@ def test_masks_are_taken_by_what_sums_at_a_public_iterate() -> None:
     taken = {build.name: asked.traits(build).masks for build in BUILDS if build.name}
     assert {name: said for name, said in taken.items() if said != "no"} == {
         "counts": "yes",
+        "cox": "yes",
         "d-zoa-star": "yes",
         "dp-fedsgd": "yes",
         "dp-iadmm-prox": "yes",
@@ -72,6 +73,8 @@ def test_masks_are_taken_by_what_sums_at_a_public_iterate() -> None:
         "masked-gossip": asked.OWN_MASKS,
         "or-zo": "yes",
         "preconditioned-descent": "yes",
+        "survival": "yes",
+        "table1": "yes",
         "zoo-admm": "yes",
     }
 

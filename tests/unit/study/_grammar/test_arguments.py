@@ -35,6 +35,30 @@ def test_arguments_come_from_signature_and_docstring() -> None:
     assert found[0].text == "how large, over two lines."
 
 
+class Base:
+    """A base.
+
+    Args:
+        size: how large.
+        rate: how fast.
+    """
+
+    def __init__(self, size: int, rate: float = 0.5) -> None: ...
+
+
+class Derived(Base):
+    """A class that describes what it changes.
+
+    Args:
+        rate: how fast now.
+    """
+
+
+def test_descriptions_are_inherited() -> None:
+    assert described(Derived) == {"size": "how large.", "rate": "how fast now."}
+    assert [one.name for one in arguments(Derived)] == ["size", "rate"]
+
+
 def test_arguments_said_elsewhere_are_left_out() -> None:
     assert [one.name for one in arguments(build, leave_out=("size", "mode"))] == ["rate", "step"]
 
