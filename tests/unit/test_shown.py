@@ -8,7 +8,7 @@ import pytest
 import tacit
 import tacit.errors
 from tacit import network, problem
-from tacit.method import FittedRegression
+from tacit.method import FittedHazards, FittedRegression
 from tests.public_calls import every_call
 
 RECORDS = [np.ones((40, 2))] * 3
@@ -96,7 +96,9 @@ def test_whatever_is_public_prints_a_few_lines() -> None:
             left_out.add(call.target.__name__)
             continue
         text = repr(made)
-        table = isinstance(made, tacit.Regression | tacit.Description | FittedRegression)
+        table = isinstance(
+            made, tacit.Regression | tacit.Description | FittedHazards | FittedRegression
+        )
         if len(text) > (1500 if table else 720) or text.count("\n") > 18:
             long.append((call.target, len(text), text[:100]))
     assert not long and left_out <= {"check_between_sites"}  # which needs a study of its own
