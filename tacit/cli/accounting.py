@@ -36,8 +36,8 @@ def account(study: Path, rounds: int | None, *, json: bool) -> int:
         if not json:
             say(
                 f"{study}: {len(found.owners)} owners, {found.rounds[-1]:,} rounds of "
-                f"{type(assembled.method).name}. Nothing was run: the answer follows from the "
-                "study and the number of records per owner."
+                f"{type(assembled.method).name}. Nothing was run: the answer follows from "
+                f"{assembled.source.held.known}."
             )
             _tell(found, noise, replaced)
             privacy, status = assembled.source.study.privacy, found.guarantee.worst.status

@@ -48,7 +48,8 @@ def _tell(found: CostNoise, source: Source) -> None:
     )
     say(
         f"At delta {short(found.delta)}, whatever the number of rounds. More sites, or masks "
-        "through a coordinator, make it less as well; protecting records instead, far less."
+        "through a coordinator, make it less as well; protecting single records, where sites have "
+        "some, far less."
     )
     budgets = ",".join(f"{each:g}" for each in found.epsilon[:3])
     say(

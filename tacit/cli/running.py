@@ -222,7 +222,10 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
         say(line)
     if found:
         say()
-        say("Simulation only (computed from private records, so a deployment never publishes it):")
+        say(
+            f"Simulation only (computed from private {outcome.assembled.source.held.plural}, so a "
+            "deployment never publishes it):"
+        )
         for line in found:
             say(line, indent="  ")
         if scored is not None:

@@ -13,13 +13,13 @@ from tacit.sweep.table import Runs, spent
 from tacit.sweep.words import BUDGET, label, status
 
 SIMULATION = (
-    "Simulation only: what is measured is computed from the records without noise, and no "
-    "guarantee covers it. Sweep on public or synthetic records, or on records that stay with you."
+    "Simulation only: what is measured is computed from the {held} without noise, and no "
+    "guarantee covers it. Sweep on public or synthetic {held}, or on {held} that stay with you."
 )
 
 CHOICE = (
     "To choose a setting by these numbers is a release of its own, which the guarantee of a single "
-    "run does not cover: that guarantee assumes that settings were not chosen on the same records."
+    "run does not cover: that guarantee assumes that settings were not chosen on the same {held}."
 )
 
 _SEEDS = 5
@@ -31,7 +31,8 @@ _SAME = 0.1
 
 def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     """Caveats about the numbers."""
-    said = [SIMULATION, _together(plan), CHOICE]
+    held = plan.source.held.plural
+    said = [SIMULATION.format(held=held), _together(plan), CHOICE.format(held=held)]
     unproved = sorted(
         {
             f"{cell.settings['method']} ({status(cell.worst.status)})"
@@ -47,7 +48,7 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     bare = sorted({c.settings["method"] for c in plan.cells if c.worst.status is Status.NONE})
     if bare:
         said.append(f"{', '.join(bare)}: no privacy; for comparison only.")
-    said += _shortened(found)
+    said += _shortened(found, held)
     said += _unlimited(found)
     gone = sum(int((~runs.finished).sum()) for runs in found)
     if gone:
@@ -58,7 +59,7 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     return said
 
 
-def _shortened(found: Sequence[Runs]) -> list[str]:
+def _shortened(found: Sequence[Runs], held: str) -> list[str]:
     """Where clips shorten much, and most: one sentence at most."""
     cut = [(runs.shortened[1], runs) for runs in found if runs.shortened is not None]
     told = [(share, runs) for share, runs in cut if share >= TOLD]
@@ -68,7 +69,7 @@ def _shortened(found: Sequence[Runs]) -> list[str]:
     what = "" if runs.shortened is None else runs.shortened[0]
     return [
         f"In {len(told):,} of {len(found):,} cells the clip shortens gradients or coefficients of "
-        f"{TOLD:.0%} of the records or more; most, the {what} of {share:.0%}, with "
+        f"{TOLD:.0%} of the {held} or more; most, the {what} of {share:.0%}, with "
         f"{label(runs)}. There, raise clip, which takes more noise, or scale the columns down."
     ]
 
