@@ -80,6 +80,32 @@ def test_a_run_its_page_and_its_account_speak_of_costs(study: Path) -> None:
     assert re.findall(r".*\b[Rr]ecord.*", told) == []
 
 
+def test_the_evaluations_of_a_run_are_told_before_it(study: Path) -> None:
+    # the module counts its calls: of the run, and of the start and the answer twice, and at most
+    # two more that look whether the start is repeated
+    (study.parent / "costs_in_words.py").write_text(
+        MODULE.replace(
+            "    return",
+            "    with open(__file__ + '.calls', 'a') as f:\n        f.write('.')\n    return",
+        )
+    )
+    asked = {"once": 0, "per_round": 8 * 3, "total": 8 * 3 * 3, "workers": 1}
+    for command in ("account", "advise"):
+        assert json.loads(said(command, study, "--json"))["evaluations"] == asked
+        assert "24 per round, 72 in all." in said(command, study)
+    assert json.loads(said("account", study, "--json", "-r", "5"))["evaluations"]["total"] == 120
+    said("run", study, "--output", study.parent / "results")
+    calls = len((study.parent / "costs_in_words.py.calls").read_text())
+    assert 72 + 2 * 3 <= calls <= 72 + 2 * 3 + 2
+
+
+def test_a_study_without_simulators_makes_no_evaluations_of_any() -> None:
+    from tacit.study import assemble, demo
+    from tacit.study.evaluations import evaluations
+
+    assert evaluations(assemble(demo.study())) is None
+
+
 def test_a_sweep_speaks_of_costs(study: Path) -> None:
     from tacit.study import read_study
 
