@@ -228,8 +228,8 @@ def findings(outcome: Outcome) -> list[str]:
             f"The objective, summed over the sites, is {gap:.3g} above its minimum of "
             f"{outcome.reference.value:.6g}, which the pooled fit attains."
         )
-    if outcome.result.ends is not None:
-        first, last = outcome.result.ends
+    first, last = outcome.result.ends or (math.nan, math.nan)
+    if math.isfinite(first) and math.isfinite(last):  # otherwise a doubt says what is known
         found.append(
             f"The objective, summed over the sites, is {last:.6g} at the answer and {first:.6g} at "
             "the start: two evaluations of every site beside those of the run."
