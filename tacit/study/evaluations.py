@@ -1,4 +1,4 @@
-"""How often a study's simulators are evaluated: what a run of slow ones takes."""
+"""How often a study's simulators are evaluated, and which evaluations an interrupted run leaves."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from tacit._engine.contract import contract
 from tacit.problem.boxes import BlackBox
 from tacit.problem.problem import Problem
+from tacit.study.read import Source
 from tacit.study.run import Assembled
 
 
@@ -78,3 +79,27 @@ def evaluations(assembled: Assembled, rounds: int | None = None) -> Evaluations 
         total=int(by_round[-1]),
         workers=problem.objectives.host.evaluation.workers or 1,
     )
+
+
+def left(source: Source) -> str:
+    """What becomes of the evaluations that earlier starts of a study left in its `cache`, in words.
+
+    Args:
+        source: the study.
+
+    Returns:
+        A clause; empty without a file of evaluations.
+    """
+    calls = getattr(getattr(source.study, "problem", None), "simulator", None)
+    cache = getattr(calls, "cache", None)
+    if cache is None or not (source.folder / cache).exists():
+        return ""
+    told, privacy = (
+        f"the evaluations made so far are in {source.folder / cache}",
+        source.study.privacy,
+    )
+    if privacy is not None and privacy.ledger is not None:
+        return f"{told}, but a run that is charged to a ledger draws other noise and other points"
+    if source.study.run.seed is None:
+        return f"{told}, but another start draws other points unless [run] has a seed"
+    return f"{told} and will be used"
