@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tacit.problem.scores import kept_in_words, share_kept
@@ -225,6 +225,9 @@ def _convergence(data: ReportData) -> Section | None:
     if data.answer_sentence and len(blocks) == 1:
         return None  # sums converge to nothing, and history.csv has their messages
     intro = f"{words.ending(data.status)} {_AVERAGED if data.averaged else ''}".strip()
+    if len(blocks) == 1:  # nothing to draw: the objective of black boxes is not measured
+        only = replace(blocks[0], title="", folded=False)
+        return Section("convergence", "Training history", intro, (only,))
     return Section("convergence", "Convergence and consensus", intro, tuple(blocks))
 
 
