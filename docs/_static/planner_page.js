@@ -72,8 +72,14 @@
       one(`#${id}`).textContent = found[input.name] ?? "";
       input.setAttribute("aria-invalid", input.name in found);
     }
-    const names = Object.keys(found).map((name) => one(`label[for=${name}]`).textContent);
-    if (names.length) one("#planner-answer").textContent = `No plan: see ${names.join(", ")}.`;
+    const names = Object.keys(found);
+    if (names.length) {
+      one("#planner-answer").replaceChildren("No plan: see ", ...names.flatMap((name, i) => {
+        const link = made("button", one(`label[for=${name}]`).textContent, { type: "button" });
+        link.addEventListener("click", () => one(`#${name}`).focus());
+        return i ? [", ", link] : [link];
+      }), ".");
+    }
     one("#planner-result").hidden = names.length > 0;
   };
 

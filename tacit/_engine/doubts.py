@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,7 +64,7 @@ def public(result: Result) -> list[str]:
     return [
         f"The noise in the mean of all answers of the run is {noise:.2g} times the clip, "
         "and no answer is longer than that: what was found is chance. Take a larger "
-        "epsilon, more agents or masks, or protect records instead of whole costs.",
+        "epsilon, more agents or masks, or protect single records where costs are sums over some.",
     ]
 
 
@@ -165,12 +165,25 @@ def _worse(result: Result) -> str:
     first, last = result.ends or (0.0, 0.0)
     if last - first <= STILL * abs(first):  # two values that are not quite the same
         return ""
-    told = f"the objective is {last:.4g} at the answer and {first:.4g} at the start"
     if not np.isfinite([first, last]).all():
-        return f"{told}: a black box has no value there, so nothing says whether it is better."
+        return _unknown({"answer": last, "start": first})
     return (
-        f"worse than the start: {told}. Take a smaller step or fewer rounds; against noise a "
+        f"worse than the start: the objective is {last:.4g} at the answer and {first:.4g} at the "
+        "start. Take a smaller step or fewer rounds; against noise a "
         "larger epsilon, more agents or masks."
+    )
+
+
+def _unknown(ends: Mapping[str, float]) -> str:
+    """That an evaluation of the objective failed, by the names of both points."""
+    failed = " and the ".join(name for name, value in ends.items() if not np.isfinite(value))
+    known = "".join(
+        f" It is {value:.4g} at the {name}." for name, value in ends.items() if np.isfinite(value)
+    )
+    return (
+        f"evaluating the objective at the {failed} failed or was interrupted, so nothing says "
+        f"whether the answer is better than the start.{known} The run was over by then, and its "
+        "answer stands."
     )
 
 

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from tacit.errors import OracleError
 from tacit.problem.boxes import BlackBox
 from tacit.problem.constraint import Box
+from tacit.problem.evaluation import TRIES
 from tacit.problem.problem import Problem
 from tacit.problem.task import Task
 
@@ -24,7 +25,7 @@ _AT_BOUND = 1e-9
 
 
 def ends(task: Task, answer: Float[np.ndarray, " p"]) -> tuple[float, float] | None:
-    """The objective of black boxes at the start and at an answer; NaN where it has no value there.
+    """The objective of black boxes at the start and at an answer; NaN where an evaluation failed.
 
     Every agent is evaluated twice, or found in the cache, by the workers that there are. `None` for
     other objectives, which a run measures on its way.
@@ -63,11 +64,20 @@ def inwards(task: Task, answer: Float[np.ndarray, " p"]) -> float | None:
 
 
 def value_at(problem: Problem, x: Float[np.ndarray, " p"]) -> float:
-    """The objective at a point; NaN where there is none, or somebody has had enough of waiting.
+    """The objective at a point; NaN where an evaluation failed, or somebody stopped waiting for it.
 
-    The run itself is over and paid for, so its result must not be lost here.
+    The run itself is over and paid for, so its result must not be lost here. A failure that a run
+    would skip may be a matter of chance, so it is tried again, as often as `on_failure="retry"`
+    does by itself.
     """
-    try:
-        return problem.value(x)
-    except (OracleError, KeyboardInterrupt):
-        return math.nan
+    box = problem.objectives
+    skips = isinstance(box, BlackBox) and box.host.evaluation.on_failure == "skip"
+    found = math.nan
+    for _ in range(TRIES if skips else 1):
+        try:
+            found = problem.value(x)
+        except (OracleError, KeyboardInterrupt):
+            return math.nan
+        if not math.isnan(found):
+            break
+    return found

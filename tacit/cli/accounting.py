@@ -27,18 +27,21 @@ def account(study: Path, rounds: int | None, *, json: bool) -> int:
         from tacit.study import account as account_for
         from tacit.study import assemble, mean_noise
         from tacit.study._output.files import jsonable
+        from tacit.study.evaluations import evaluations
         from tacit.study.read import read_study
 
         assembled = assemble(read_study(study))
         found = account_for(assembled, rounds)
         noise = mean_noise(assembled, rounds)
-        replaced = found.replacing()
+        replaced, asked = found.replacing(), evaluations(assembled, rounds)
         if not json:
             say(
                 f"{study}: {len(found.owners)} owners, {found.rounds[-1]:,} rounds of "
-                f"{type(assembled.method).name}. Nothing was run: the answer follows from the "
-                "study and the number of records per owner."
+                f"{type(assembled.method).name}. Nothing was run: the answer follows from "
+                f"{assembled.source.held.known}."
             )
+            if asked is not None:
+                say(asked.sentence())
             _tell(found, noise, replaced)
             privacy, status = assembled.source.study.privacy, found.guarantee.worst.status
             if privacy is not None and privacy.require == "proved" and status is not Status.PROVED:
@@ -60,6 +63,7 @@ def account(study: Path, rounds: int | None, *, json: bool) -> int:
                     "at_deltas": [each._asdict() for each in found.at_deltas()],
                     # as documents of earlier versions, where it says nothing
                     **({} if replaced is None else {"replacing": replaced._asdict()}),
+                    **({} if asked is None else {"evaluations": asdict(asked)}),
                     "mean_noise": None if noise is None else asdict(noise),
                     "guarantee": found.guarantee.to_dict(),
                 }

@@ -9,7 +9,6 @@ import sys
 import threading
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from tacit.cli.console import FAILED, INTERRUPTED, dumped, emit, guarded, say
 from tacit.cli.swapped import check_places
@@ -97,7 +96,7 @@ def take_part(
         if dry_run:
             # and the neighbours: addresses, certificates, clocks, versions
             return examined(options, json=json, beforehand=True)
-        _tell(outcome, options.state, json=json)
+        _tell(outcome, options, json=json)
         return 0
 
     return guarded(command, as_json=json)
@@ -136,7 +135,23 @@ def examined(options: Options, *, json: bool, beforehand: bool = False) -> int:
     return FAILED if wrong else 0
 
 
-def _tell(outcome: Outcome, state: Path, *, json: bool) -> None:
+def _charged(epsilon: float, total: float | None, options: Options) -> str:
+    """What the run was charged, and to which budget; a ledger of its own knows of no other run."""
+    said = f"Epsilon charged to the ledger for this run: {epsilon:.4g}"
+    if options.ledger is None:
+        return (
+            f"{said}. That ledger is of this run alone: what other runs cost the same data is not "
+            "in it. Give --ledger to add runs up."
+        )
+    if total is None:
+        return f"{said}."
+    return (
+        f"{said}; all runs on its budget for {options.dataset!r}, this one included: {total:.4g}."
+    )
+
+
+def _tell(outcome: Outcome, options: Options, *, json: bool) -> None:
+    state = options.state
     if json:
         emit(outcome.document())
         return
@@ -163,10 +178,7 @@ def _tell(outcome: Outcome, state: Path, *, json: bool) -> None:
         if outcome.compared.silent:
             say(f"Not compared with {', '.join(outcome.compared.silent)}.")
     if outcome.epsilon is not None:
-        said = f"Epsilon charged to the ledger for this run: {outcome.epsilon:.4g}"
-        total = outcome.epsilon_of_account
-        said += "" if total is None else f"; with all other runs on the same budget: {total:.4g}"
-        say(f"{said}.")
+        say(_charged(outcome.epsilon, outcome.epsilon_of_account, options))
     if (state / "model.npz").exists():
         say(f"Model: {state / 'model.npz'}, {state / 'coefficients.csv'}")
     if (state / "report.html").exists():

@@ -10,6 +10,7 @@ from tacit.errors import ConfigError
 from tacit.privacy.digits import short
 from tacit.privacy.wording import STATUS
 from tacit.study.cost_noise import CHANCE, CostNoise, cost_noise
+from tacit.study.evaluations import Evaluations, evaluations
 from tacit.study.read import Source
 from tacit.study.run import assemble
 
@@ -23,22 +24,31 @@ def show_cost_noise(source: Source, options: Options, *, json: bool) -> int:
                 f"--{name} is for made-up records, and sites of {source.name} have "
                 "whole costs; leave it out"
             )
-    found = cost_noise(assemble(source))
+    assembled = assemble(source)
+    found, asked = cost_noise(assembled), evaluations(assembled)
     if json:
-        emit({**asdict(found), "enough": found.enough})
+        counted = {} if asked is None else {"evaluations": asdict(asked)}
+        emit({**asdict(found), "enough": found.enough, **counted})
     else:
-        _tell(found, source)
+        _tell(found, asked, source)
     return 0
 
 
-def _tell(found: CostNoise, source: Source) -> None:
+def _tell(found: CostNoise, asked: Evaluations | None, source: Source) -> None:
     chance = found.noise[0] >= CHANCE
     say("From the study alone: no cost was evaluated.")
     say(
-        f"In each coordinate of the mean of all answers there is noise of {found.noise[0]:.2g} "
-        "times the clip, and no answer is longer than the clip. "
-        + ("Hopeless: what is found will be chance." if chance else "Open: the costs decide.")
+        "What sites answer is clipped, so that no answer is longer than the clip. In each "
+        f"coordinate of the mean of all answers there is noise of {found.noise[0]:.2g} times the "
+        "clip. "
+        + (
+            "Hopeless: the noise outweighs all answers, and what is found will be chance."
+            if chance
+            else "Whether that is little enough depends on the costs."
+        )
     )
+    if asked is not None:
+        say(asked.sentence())
     table(
         [f"Epsilon ({STATUS[found.status.value]})", "Noise over clip"],
         [
@@ -48,7 +58,8 @@ def _tell(found: CostNoise, source: Source) -> None:
     )
     say(
         f"At delta {short(found.delta)}, whatever the number of rounds. More sites, or masks "
-        "through a coordinator, make it less as well; protecting records instead, far less."
+        "through a coordinator, make it less as well; protecting single records, where sites have "
+        "some, far less."
     )
     budgets = ",".join(f"{each:g}" for each in found.epsilon[:3])
     say(

@@ -176,7 +176,7 @@ def sign(
     """Sign a manifest, or collect signatures from other copies."""
     from tacit.cli.console import guarded, say
     from tacit.deploy.agreement.manifest import read_manifest
-    from tacit.deploy.files import write_text
+    from tacit.deploy.files import one_at_a_time, write_text
     from tacit.deploy.identity.keys import load
     from tacit.deploy.identity.pinning import check_trusted
     from tacit.errors import ConfigError
@@ -184,20 +184,21 @@ def sign(
     def command() -> int:
         if keys is None and not take:
             raise ConfigError("give --keys to sign, or --from with a copy that others have signed")
-        manifest = read_manifest(file)
-        for copy in take or []:
-            other = read_manifest(copy)
-            if other.run != manifest.run:
-                raise ConfigError(
-                    f"{copy} is run {other.run.hex()[:12]}, and {file} is {manifest.run.hex()[:12]}"
-                )
-            manifest = manifest.with_signatures_of(other)
         not_compared: Sequence[str] = ()
-        if keys is not None:
-            own = load(keys)
-            not_compared = check_trusted(manifest, keys, own.card.name)
-            manifest = manifest.signed_by(own)
-        write_text(file, manifest.toml())
+        read_manifest(file)  # what is wrong with it is told before a lock is made beside it
+        with one_at_a_time(file):  # owners may sign one shared file at the same moment
+            manifest = read_manifest(file)
+            for copy in take or []:
+                other = read_manifest(copy)
+                if other.run != manifest.run:
+                    theirs, ours = other.run.hex()[:12], manifest.run.hex()[:12]
+                    raise ConfigError(f"{copy} is run {theirs}, and {file} is {ours}")
+                manifest = manifest.with_signatures_of(other)
+            if keys is not None:
+                own = load(keys)
+                not_compared = check_trusted(manifest, keys, own.card.name)
+                manifest = manifest.signed_by(own)
+            write_text(file, manifest.toml())
         unsigned = manifest.unsigned()
         if altered := manifest.changed():
             say(

@@ -75,11 +75,16 @@ def rehearse(
         say(f"Answer of {members[0].name}: {own / kept}")
         if (own / "report.html").exists():
             say(f"Report of {members[0].name}: {own / 'report.html'}")
+        held = source.held
+        if held.copies:
+            say(
+                f"Copies of all {held.plural}: {folder / 'member-*' / held.copies}. If they are of "
+                "real people, delete them when you are done."
+            )
         say(
-            f"Copies of all records: {folder / 'member-*' / 'records.*'}. If they are of real "
-            "people, delete them when you are done. What came out is then a release with noise, "
-            "and adds to what a later run costs them: rehearse with made-up records, or publish "
-            "neither it nor what you conclude from it."
+            f"If the {held.plural} are real, what came out is a release with noise, and adds to "
+            f"what a later run costs: rehearse with made-up {held.plural}, or publish neither it "
+            "nor what you conclude from it."
         )
         return FAILED if rehearsal.failing else 0
 

@@ -28,6 +28,7 @@ from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
 from tacit.study._output.files import PUBLIC_REPORT, keep_secret, seed_is_declared
 from tacit.study._output.words import findings, protection, summary
+from tacit.study.evaluations import left
 from tacit.study.model import StatisticsStudy
 from tacit.study.read import Source, read_study
 
@@ -56,7 +57,8 @@ def run_study(
                     f"the run in {target} is finished, so there is nothing to resume; give --force "
                     "to replace it, or another --output"
                 )
-            print(f"NOTE: nothing to resume in {target}; starting anew", file=sys.stderr)
+            how = "; ".join(filter(None, ["starting anew", left(source)]))
+            print(f"NOTE: nothing to resume in {target}; {how}", file=sys.stderr)
         return run_source(
             source,
             destination,
@@ -171,7 +173,7 @@ def _run(
         elif destination.checkpoint.exists():
             how = f"resume with: {again} --resume"
         else:
-            how = "it was too short to leave a checkpoint"
+            how = "; ".join(filter(None, ["it was too short to leave a checkpoint", left(source)]))
         print(f"interrupted; {how}", file=sys.stderr)
         return INTERRUPTED, {}
     finally:
@@ -221,7 +223,10 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
         say(line)
     if found:
         say()
-        say("Simulation only (computed from private records, so a deployment never publishes it):")
+        say(
+            f"Simulation only (computed from private {outcome.assembled.source.held.plural}, so a "
+            "deployment never publishes it):"
+        )
         for line in found:
             say(line, indent="  ")
         if scored is not None:

@@ -7,8 +7,9 @@ from typing import Any
 from tacit import checks
 from tacit.cli.console import emit, guarded, say, table
 from tacit.errors import ConfigError
+from tacit.kinds import Unit
 from tacit.study._described.catalogue import METHODS
-from tacit.study._described.cost import cost_example
+from tacit.study._described.cost import cost_example, takes_costs
 from tacit.study._described.describe import document, parameter
 from tacit.study._described.traits import HEADINGS, OWN_MASKS, TABLES
 from tacit.study._grammar.arguments import arguments, summary
@@ -20,6 +21,8 @@ _OF_OTHERS = ("name", "distribution", "version", "target")
 _ORACLES = {"value": "value", "gradient": "gradient", "prox": "proximal map"}
 _NEAR = 0.8
 """Similarity from which on a part is meant by a name."""
+
+_PROTECTED = {"record": "record", "agent": "cost"}
 
 _PROTECTION = {"required": "yes", "optional": "with [privacy]", "none": "no"}
 
@@ -83,6 +86,9 @@ def show_method(name: str, *, json: bool) -> int:
             found["part"] = _of(part)
         if (cost := cost_example(entry)) is not None:
             found["cost_example"] = cost
+        found["takes_costs"] = takes_costs(entry)
+        if (whole := cost_example(entry, unit=Unit.AGENT)) is not None:
+            found["cost_example_whole"] = whole
         if json:
             emit(jsonable(found))
         else:
@@ -250,19 +256,22 @@ def _print(found: dict[str, Any]) -> None:
     )
     for row in found["phases"]:
         if row["evaluations_in_10_dimensions"] and found["oracle"] != "rows":
+            unit = "record or whole cost" if found["takes_costs"] else "record"
             each = ", once," if row["once"] else " and round"
             count = row["evaluations_in_10_dimensions"]
             said = f"{count:,} {_ORACLES[found['oracle']]}{'' if count == 1 else 's'}"
-            say(f"Phase {row['phase']} evaluates {said} per record{each} in 10 dimensions.")
+            say(f"Phase {row['phase']} evaluates {said} per {unit}{each} in 10 dimensions.")
     if "cost_example" in found:
-        _print_cost(found["cost_example"])
+        _print_cost(found["cost_example"], f"sites of {found['cost_example']['records']:,} records")
+    if "cost_example_whole" in found:
+        _print_cost(found["cost_example_whole"], "sites of one whole cost each")
     _print_keys(found)
 
 
-def _print_cost(cost: dict[str, Any]) -> None:
+def _print_cost(cost: dict[str, Any], sites: str) -> None:
     say(
-        f"The cost of privacy, for example: with {cost['sites']} sites of {cost['records']:,} "
-        f"records, {cost['rounds']} rounds, clip {cost['clip']:g}, epsilon = "
+        f"The cost of privacy, for example: with {cost['sites']} {sites}, "
+        f"{cost['rounds']} rounds, clip {cost['clip']:g}, epsilon = "
         f"{cost['epsilon']:.3g} and delta = {cost['delta']:.3g},"
     )
     for row in cost["releases"]:
@@ -275,8 +284,9 @@ def _print_cost(cost: dict[str, Any]) -> None:
             moved = "{:.3g} in the first round and {:.3g} in the last".format(
                 *row["sensitivity_range"]
             )
+        unit = _PROTECTED[cost["unit"]]
         say(
-            f"phase {row['phase']} releases {often}; one {cost['unit']} changes the answer by at "
+            f"phase {row['phase']} releases {often}; one {unit} changes the answer by at "
             f"most {moved}, and every coordinate gets {row['mechanism']} noise of "
             f"{'standard deviation' if 'Gaussian' in row['mechanism'] else 'scale'} {scale}."
         )

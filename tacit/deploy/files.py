@@ -7,13 +7,44 @@ import json
 import os
 import stat
 import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tacit.errors import ConfigError
-from tacit.privacy.ledger.lock import sync_directory
+from tacit.privacy.ledger.lock import held, sync_directory
 
 _PAUSES = (0.01, 0.03, 0.1, 0.3)
 """Seconds after which a file that is being read is replaced."""
+
+
+_LOCK_SECONDS = 30.0
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Generator[None, None, None]:
+    """Let one process at a time read a file, change it and write it.
+
+    The lock is a hidden file beside it, which stays: who removed it could remove that of another.
+
+    Args:
+        path: path of the file.
+
+    Raises:
+        ConfigError: another process has held it for half a minute, or the lock cannot be made.
+    """
+    beside = path.with_name(f".{path.name}.lock")
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(held(beside, _LOCK_SECONDS))
+        except BlockingIOError as error:
+            raise ConfigError(f"{path} is being changed by another command; try again") from error
+        except OSError as error:
+            raise ConfigError(
+                f"{path} cannot be changed by one command at a time, because {beside} cannot be "
+                f"locked ({error.strerror or error}); make it and its folder writable"
+            ) from error
+        yield
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o666) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from tacit.arguments import checked
@@ -211,7 +212,8 @@ def at_other_deltas(events: Iterable[Event], delta: float) -> tuple[Stated, ...]
     if delta == 0.0:
         deltas = [1e-6, 1e-9, 0.0]
     else:
-        near = [delta * 10.0**power for power in (4, 2, 0, -2, -4)]
+        # by decimals: 1e-3 times the binary number nearest to 1e-4 is not 1e-7
+        near = [float(Decimal(repr(float(delta))).scaleb(power)) for power in (4, 2, 0, -2, -4)]
         deltas = [d for d in near if accounting.SMALLEST_DELTA <= d <= 0.1 or d == delta]
     return tuple(Stated(each, accounting.epsilon(events, each)) for each in deltas)
 

@@ -32,6 +32,9 @@ STATUSES = ("proved", "model", "per_release", "refuted", "none")
 NOISES = ("simulated", "secure", "none")
 """Where the noise came from: a seeded generator, the operating system's entropy, or nowhere."""
 
+NUMBERS = ("coefficients", "parameters")
+"""What the numbers of an answer are called: the first where they belong to columns of records."""
+
 COMPARED = ("objective", "objective_gap", "distance")
 """Columns that look at private objectives; others that are not public are metrics of a study."""
 
@@ -111,6 +114,7 @@ class ReportData:
         history: columns of equal length, `round` among them; see `PUBLIC_HISTORY`.
         accuracy: one row per fit with a `name` and one column per metric (simulation only).
         coefficients: rows of `feature`, `agreed` and optionally `pooled` (simulation only).
+        numbers: what the numbers of the answer are, one of `NUMBERS`.
         answer: rows of an answer that is not a minimiser, such as counts; from releases only.
         effects: rows of a forest plot, as `CoefficientTable.effects` gives them.
         ratios: odds or rate ratios with their intervals, one row per coefficient.
@@ -160,6 +164,7 @@ class ReportData:
     history: Mapping[str, Column] = field(default_factory=dict)
     accuracy: Sequence[Row] | None = None
     coefficients: Sequence[Row] = ()
+    numbers: str = "coefficients"
     answer: Sequence[Row] = ()
     effects: Sequence[Row] = ()
     effect: str = ""
@@ -181,6 +186,7 @@ class ReportData:
     def __post_init__(self) -> None:
         _one_of("guarantee_status", self.guarantee_status, STATUSES)
         _one_of("noise", self.noise, NOISES)
+        _one_of("numbers", self.numbers, NUMBERS)
         lengths = {name: len(column) for name, column in self.history.items()}
         if len(set(lengths.values())) > 1:
             raise ConfigError(f"the columns of a report's history differ in length: {lengths}")

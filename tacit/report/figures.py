@@ -193,12 +193,13 @@ def accuracy(rows: Sequence[Row], metric: str) -> go.Figure:
     return finish(figure, height=70 + 56 * max(len(shown), 1))
 
 
-def coefficients(rows: Sequence[Row]) -> go.Figure:
+def coefficients(rows: Sequence[Row], numbers: str = "coefficients") -> go.Figure:
     """Coefficients as dots, the pooled ones beside the agreed where they are given.
 
     Args:
         rows: rows of `feature`, `agreed` and optionally `pooled`; the `COEFFICIENTS` largest are
             drawn.
+        numbers: what they are called, one of `tacit.report.data.NUMBERS`.
     """
     shown = largest(rows, COEFFICIENTS)
     levels = list(range(len(shown) - 1, -1, -1))
@@ -228,7 +229,7 @@ def coefficients(rows: Sequence[Row]) -> go.Figure:
                 text=[plain(row["feature"]) for row in shown],
                 hovertemplate="%{text}<br>%{x:.4g}<extra>" + label + "</extra>",
             )
-    figure.update_xaxes(zerolinewidth=1.5, title="coefficient")
+    figure.update_xaxes(zerolinewidth=1.5, title=numbers.removesuffix("s"))
     figure.update_yaxes(
         tickvals=levels,
         ticktext=[plain(shortened(str(row["feature"]), 22)) for row in shown],

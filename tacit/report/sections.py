@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tacit.problem.scores import kept_in_words, share_kept
@@ -34,10 +34,11 @@ _AVERAGED = (
     "From halfway on, a site's answer is the mean of its iterates since then, in which noise "
     "averages out."
 )
-_WITH_NOISE = (
-    "The coefficients include noise: their error is not that of an ordinary regression table."
-)
-_WITHOUT_NOISE = "The coefficients were released without noise."
+_WITH_NOISE = {
+    "coefficients": "The coefficients include noise: their error is not that of an ordinary "
+    "regression table.",
+    "parameters": "The parameters include noise.",
+}
 
 
 @dataclass(frozen=True)
@@ -224,6 +225,9 @@ def _convergence(data: ReportData) -> Section | None:
     if data.answer_sentence and len(blocks) == 1:
         return None  # sums converge to nothing, and history.csv has their messages
     intro = f"{words.ending(data.status)} {_AVERAGED if data.averaged else ''}".strip()
+    if len(blocks) == 1:  # nothing to draw: the objective of black boxes is not measured
+        only = replace(blocks[0], title="", folded=False)
+        return Section("convergence", "Training history", intro, (only,))
     return Section("convergence", "Convergence and consensus", intro, tuple(blocks))
 
 
@@ -263,28 +267,40 @@ def _coefficients(data: ReportData) -> Section | None:
     pooled = any("pooled" in row for row in data.coefficients)
     shown = figures.largest(data.coefficients, FEATURES)
     drawn = min(len(data.coefficients), figures.COEFFICIENTS)
-    caption = "The coefficients that the sites agreed on"
+    numbers = data.numbers
+    caption = f"The {numbers} that the sites agreed on"
     caption += ", each joined to that of the pooled fit." if pooled else "."
     if drawn < len(data.coefficients):
         caption += f" Drawn: the {drawn} largest of {len(data.coefficients):,}."
-    listed = "All coefficients." if len(shown) == len(data.coefficients) else (
-        f"The {len(shown)} largest of {len(data.coefficients):,} coefficients; "
+    listed = f"All {numbers}." if len(shown) == len(data.coefficients) else (
+        f"The {len(shown)} largest of {len(data.coefficients):,} {numbers}; "
         "model.npz has all of them."
     )  # fmt: skip
     return Section(
         "coefficients",
-        "Coefficients",
-        _WITHOUT_NOISE if data.noise == "none" else _WITH_NOISE,
+        numbers.capitalize(),
+        f"The {numbers} were released without noise."
+        if data.noise == "none"
+        else _WITH_NOISE[numbers],
         (
             Block(
                 caption,
                 "coefficients-figure",
-                for_page(figures.coefficients, data.coefficients),
+                for_page(figures.coefficients, data.coefficients, numbers),
                 simulation_only=pooled,
             ),
-            Block(listed, table=table(shown, FEATURES), simulation_only=pooled),
+            Block(listed, table=table(_named(shown, numbers), FEATURES), simulation_only=pooled),
         ),
     )
+
+
+def _named(rows: Sequence[Row], numbers: str) -> Sequence[Row]:
+    """Rows whose first heading says what is listed: only coefficients belong to features."""
+    if numbers == "coefficients":
+        return rows
+    return [
+        {"parameter": row["feature"], **{k: row[k] for k in row if k != "feature"}} for row in rows
+    ]
 
 
 def _answer(data: ReportData) -> Section | None:

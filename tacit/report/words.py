@@ -61,6 +61,8 @@ CONDITIONS: Mapping[str, str] = {
 }
 """Printed beside the epsilon of every status other than `proved`."""
 
+_COUNTED = {"record": "records", "person": "people", "agent": "sites"}
+
 UNITS = {
     "record": "one record. A person with several records is protected less, unless their number "
     "was declared and accounted for",
@@ -128,7 +130,7 @@ def explanation(data: ReportData) -> list[tuple[str, str]]:
                 f"Delta = {number(delta)}{qualified}",
                 "The slack of that bound: no event becomes more probable than the factor allows "
                 f"by more than {number(delta)}. It should be far below one over the number of "
-                "records.",
+                f"{_counted(data)}.",
             )
         )
     for unit in dict.fromkeys(str(row["unit"]) for row in data.guarantee_table if "unit" in row):
@@ -143,6 +145,12 @@ def explanation(data: ReportData) -> list[tuple[str, str]]:
     }
     terms.append(("Noise", noise[data.noise]))
     return terms
+
+
+def _counted(data: ReportData) -> str:
+    """What delta is compared with the number of."""
+    units = {str(row["unit"]) for row in data.guarantee_table if "unit" in row}
+    return _COUNTED.get(units.pop(), "records") if len(units) == 1 else "records"
 
 
 def _bound(status: str, epsilon: float) -> str:

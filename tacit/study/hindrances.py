@@ -12,7 +12,7 @@ from tacit.study.outside import time_of
 from tacit.study.run import Outcome
 
 FOLLOWED = (
-    "Advice like this is computed from the private records. Another run on them costs its own "
+    "Advice like this is computed from the private {held}. Another run on them costs its own "
     "budget and needs another seed, and what is changed by such advice is chosen on these data: "
     "the guarantee assumes that it is not."
 )
@@ -28,7 +28,8 @@ def hindrances(outcome: Outcome) -> list[str]:
     found = [each[0].upper() + each[1:] for each in seen(outcome.result)] + _altered(outcome)
     found += filter(None, [more_than_all(budget, problem.counts)])
     guaranteed = outcome.result.guarantee.worst.status is not Status.NONE
-    return [*found, FOLLOWED] if found and guaranteed else found
+    held = outcome.assembled.source.held.plural
+    return [*found, FOLLOWED.format(held=held)] if found and guaranteed else found
 
 
 def _altered(outcome: Outcome) -> list[str]:

@@ -15,6 +15,7 @@ from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError, TacitError
 from tacit.study._grammar import locate, toml
 from tacit.study._grammar.explain import explain
+from tacit.study.held import COSTS, RECORDS, Held
 from tacit.study.model import CostsStudy, StatisticsStudy, Study, study_of
 from tacit.study.parts import Part, named_in
 
@@ -56,6 +57,11 @@ class Source:
     def costs(self) -> bool:
         """Whether each site has one whole cost, and nobody has records."""
         return isinstance(self.study, CostsStudy)
+
+    @property
+    def held(self) -> Held:
+        """Words for what each site holds."""
+        return COSTS if self.costs else RECORDS
 
     @property
     def foreign(self) -> tuple[Part, ...]:

@@ -16,13 +16,13 @@ from tacit.sweep.table import Runs, spent
 from tacit.sweep.words import BUDGET, called, label, status
 
 SIMULATION = (
-    "Simulation only: what is measured is computed from the records without noise, and no "
-    "guarantee covers it. Sweep on public or synthetic records, or on records that stay with you."
+    "Simulation only: what is measured is computed from the {held} without noise, and no "
+    "guarantee covers it. Sweep on public or synthetic {held}, or on {held} that stay with you."
 )
 
 CHOICE = (
     "To choose a setting by these numbers is a release of its own, which the guarantee of a single "
-    "run does not cover: that guarantee assumes that settings were not chosen on the same records."
+    "run does not cover: that guarantee assumes that settings were not chosen on the same {held}."
 )
 
 _SEEDS = 5
@@ -37,7 +37,8 @@ _SAME = 0.1
 
 def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     """Caveats about the numbers."""
-    said = [SIMULATION, _together(plan), CHOICE]
+    held = plan.source.held.plural
+    said = [SIMULATION.format(held=held), _together(plan), CHOICE.format(held=held)]
     unproved = sorted(
         {
             f"{cell.settings['method']} ({status(cell.worst.status)})"
@@ -55,7 +56,7 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
         said.append(f"{', '.join(bare)}: no privacy; for comparison only.")
     names = called(plan.cells, plan.grid.names)
     said += _risen(found, names)
-    said += _shortened(found, names)
+    said += _shortened(found, held, names)
     said += _unlimited(found, names)
     gone = sum(int((~runs.finished).sum()) for runs in found)
     if gone:
@@ -66,7 +67,7 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     return said
 
 
-def _shortened(found: Sequence[Runs], names: Mapping[str, str]) -> list[str]:
+def _shortened(found: Sequence[Runs], held: str, names: Mapping[str, str]) -> list[str]:
     """Where clips shorten much, and most: one sentence at most."""
     cut = [(runs.shortened[1], runs) for runs in found if runs.shortened is not None]
     told = [(share, runs) for share, runs in cut if share >= TOLD]
@@ -76,7 +77,7 @@ def _shortened(found: Sequence[Runs], names: Mapping[str, str]) -> list[str]:
     what = "" if runs.shortened is None else runs.shortened[0]
     return [
         f"In {len(told):,} of {len(found):,} cells the clip shortens gradients or coefficients of "
-        f"{TOLD:.0%} of the records or more; most, the {what} of {share:.0%}, with "
+        f"{TOLD:.0%} of the {held} or more; most, the {what} of {share:.0%}, with "
         f"{label(runs, names=names)}. There, raise clip, which takes more noise, or scale the "
         "columns down."
     ]

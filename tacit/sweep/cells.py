@@ -203,8 +203,8 @@ def _refuse_ledger(source: Source) -> None:
         raise ConfigError(
             f"ledger={privacy.ledger!r}: a ledger is charged for single runs that are published, "
             "and a sweep is many runs with a choice among them, which no charge covers; take "
-            "ledger and dataset out to sweep on public or synthetic records, and put them back "
-            "for the run itself"
+            f"ledger and dataset out to sweep on public or synthetic {source.held.plural}, and put "
+            "them back for the run itself"
         )
 
 

@@ -28,6 +28,10 @@ from tacit.privacy.gaussian_dp import epsilon_from_mu, mu_from_epsilon
 from tacit.privacy.masks import worst_masked_mu
 from tacit.privacy.plan import plan_noise
 from tacit.privacy.plan_shared import plan_masks
+from tacit.report import masking
+from tacit.study import assemble, mean_noise, read_study
+from tacit.study.cost_noise import cost_noise
+from tacit.study.run import Assembled
 from tests.browser.test_report import CONTRAST, OVERFLOW
 from tests.quick import only
 
@@ -448,3 +452,49 @@ def test_it_is_legible_and_fits_on_a_phone(page: Any, scheme: str, tmp_path: Pat
         assert {text: c for text, c in contrasts.items() if c < 4.5} == {}
     page.locator("[name=sites]").fill("1")
     assert page.evaluate(CONTRAST, "#sites-wrong") >= 4.5
+
+
+def buildings() -> Assembled:
+    """A study of whole costs with masks."""
+    return assemble(read_study(DOCS.parent / "examples" / "buildings" / "study.toml"))
+
+
+@pytest.mark.parametrize("what", ["mean", "regression"])
+def test_on_a_phone_the_whole_table_is_seen_at_once(page: Any, what: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(f"[name=what][value={what}]").check()
+    assert page.locator(".scroll").evaluate("box => box.scrollWidth - box.clientWidth") == 0
+
+
+def test_the_three_ways_have_the_colours_of_reports(page: Any) -> None:
+    noise = mean_noise(buildings())
+    assert noise is not None
+    drawn = {trace.name: trace.line.color for trace in masking.ways(noise).data if trace.line.color}
+    shown = {
+        way: page.locator(f"svg polyline.{way}").evaluate(
+            "line => '#' + getComputedStyle(line).stroke.match(/[0-9]+/g).slice(0, 3)"
+            ".map(c => Number(c).toString(16).padStart(2, '0')).join('')"
+        )
+        for way in ("local", "masked", "central")
+    }
+    assert shown["local"] == drawn["local noise"] and shown["central"] == drawn["central noise"]
+    assert shown["masked"] == drawn["secure aggregation"]
+
+
+def test_a_plan_of_whole_costs_is_what_advise_forecasts(page: Any) -> None:
+    wanted = {"records": 5, "sites": 5, "epsilon": 8, "delta": 1e-3, "rounds": 30, "clip": 1}
+    page.get_by_label("A mean or sum in every round").check()
+    for name, value in wanted.items():
+        page.locator(f"[name={name}]").fill(str(value))
+    cell = page.locator("tr.chosen td").first
+    seen = float(cell.get_attribute("data-value")) / math.sqrt(30)
+    assert seen == pytest.approx(cost_noise(buildings()).noise[0], rel=1e-6)
+
+
+def test_the_answer_leads_to_a_number_that_is_wrong(page: Any) -> None:
+    page.locator("[name=records]").fill("7")
+    page.locator("[name=vif]").fill("0.5")
+    answer = page.locator("#planner-answer")
+    assert answer.inner_text() == "No plan: see Records, Variance inflation."
+    answer.get_by_role("button", name="Records").click()
+    assert page.locator("[name=records]").evaluate("field => field === document.activeElement")

@@ -197,3 +197,24 @@ def test_without_scripts_the_words_and_tables_stand(visit):
     assert page.locator(".sentence").is_visible()
     assert page.locator(".undrawn").is_visible()
     assert page.locator("#releases td").count() > 5
+
+
+NARROWEST = """() => Math.min(...[...document.querySelectorAll("#members .list > *")]
+  .map((each) => each.clientWidth))"""
+"""Width of the narrowest label or value among the facts of a run, in pixels."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_a_list_of_facts_is_readable(visit, scheme, tmp_path):
+    facts = {
+        "Run id": "5e" * 32,
+        "Epsilon charged to the ledger for this run": 8.0,
+        "Wait for a silent member": "60 s, then go on without it",
+    }
+    members = [{"member": "north", "role": "site", "fingerprint": "b5c7 " * 8}]
+    page = visit(sample(members=members, agreement=facts), color_scheme=scheme).page
+    for width, least in ((320, 90), (390, 100), (1280, 100)):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.locator("#members").screenshot(path=tmp_path / f"{scheme}-{width}.png")
+        assert page.evaluate(NARROWEST) >= least
+        until(lambda: page.evaluate(OVERFLOW) == 0)

@@ -211,7 +211,10 @@ def test_records_that_come_and_go_are_counted_over_a_graph(tmp_path: Path) -> No
 def test_real_processes_count_under_masks(tmp_path: Path, masks: bool) -> None:
     study = written(tmp_path, *([] if masks else [("masks = true\n", "")]))
     rehearsal = prepare(read_study(study), tmp_path / "rehearsal")
-    found = perform(rehearsal)
+    heard: list[tuple[int, int]] = []
+    found = perform(rehearsal, told=lambda done, number: heard.append((done, number)))
+    members = len(rehearsal.manifest.members)
+    assert heard[-1] == (members, members) and heard == sorted(set(heard))
     assert len(found) == 4
     tables = [
         pd.read_csv(tmp_path / "rehearsal" / f"member-{member}" / "state" / "counts.csv")

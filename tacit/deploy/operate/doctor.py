@@ -82,12 +82,15 @@ def examine(options: Options) -> Iterator[Finding]:
         yield Finding("manifest", False, str(error))
         return
     yield Finding("manifest", True, f"run {manifest.run.hex()[:12]}, compare it with the others'")
+    subject = "agreement"
     try:
+        held = manifest.source(options.manifest.parent).held
+        subject = f"agreement and {held.plural}"
         check(options)
     except TacitError as error:
-        yield Finding("agreement and records", False, str(error))
+        yield Finding(subject, False, str(error))
     else:
-        yield Finding("agreement and records", True, "signed by everybody; as many as declared")
+        yield Finding(subject, True, f"signed by everybody; {held.declared}")
     yield from _own_records(manifest, number, options.data)
     listens = manifest.coordinator is None or number == len(manifest.agents)
     bound = _own_address(keys.card) if listens else Finding("own address", True, "dials out only")
@@ -116,8 +119,9 @@ def _own_records(manifest: Manifest, number: int, data: Path | None) -> Iterator
         failed = simulated(manifest, number, data)
     except TacitError:  # reported above
         return
-    yield Finding("each record", not told, told or "fits the study")
-    if failed is not None:
+    if failed is None:
+        yield Finding("each record", not told, told or "fits the study")
+    else:
         yield Finding("simulator", not failed, failed or "answers at the start")
 
 

@@ -329,17 +329,20 @@ def perform(
     """
     number = len(rehearsal.manifest.members)
     commands = [Command(rehearsal.command(i, *more), str(rehearsal.log(i))) for i in range(number)]
-    ends = time.monotonic() + seconds
+    ends, finished = time.monotonic() + seconds, -1
     with Processes(commands) as running:
         while None in running.codes:
             if time.monotonic() > ends:
                 raise RuntimeFailure(f"the rehearsal has not ended in {seconds:g} seconds")
-            if told is not None:
-                told(number - running.codes.count(None), number)
+            if told is not None and finished != (now := number - running.codes.count(None)):
+                finished = now
+                told(finished, number)
             running.wait(0.05)
             for i, code in enumerate(running.codes):
                 if code:
                     raise RuntimeFailure(_told(rehearsal, i, code))
+    if told is not None:
+        told(number, number)
     return [results(rehearsal, i) for i in range(number)]
 
 

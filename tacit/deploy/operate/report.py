@@ -74,7 +74,8 @@ def report_data(found: Finished, run: Declared | None = None) -> ReportData:
     worst = own or agreed.guarantee.worst
     answer = found.answer(run)
     records = [each.records for each in manifest.agents]
-    counted = records if counts_are_public(run.source, manifest.names) else None
+    shown = counts_are_public(run.source, manifest.names) and not run.source.costs
+    counted = records if shown else None
     minimised = isinstance(answer, Minimiser)
     with run.source.blamed():
         method = build_method(run.source, manifest.names)
@@ -102,6 +103,7 @@ def report_data(found: Finished, run: Declared | None = None) -> ReportData:
         ]
         if minimised
         else [],
+        numbers=run.source.held.numbers,
         **answered(answer),
         mean_noise=mean,
         adversary=capital(adversary(worst)),
@@ -128,7 +130,7 @@ def _summary(found: Finished, run: Declared, records: list[int] | None) -> list[
     rounds = found.result["rounds"]
     many = "1 round" if rounds == 1 else f"{rounds:,} rounds"
     return [
-        f"{sites} sites {what} {between(run.contract.network)}, without pooling their records.",
+        f"{sites} sites {what} {between(run.contract.network)}, {source.held.apart}.",
         f"They {held}ran {many} of {dict(source.study.method)['name']}, each as a process of its "
         f"own. This is the report of {found.name}.",
         *source.study.notes,

@@ -11,9 +11,8 @@ runs                a folder per run: manifest, decision, state, log, report and
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from tacit.deploy.identity.keys import Keys, create, load
 from tacit.deploy.standing.members import MemberFile
 from tacit.errors import ConfigError, SiteBusy
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.ledger.lock import FileLock
+from tacit.privacy.ledger.lock import held
 from tacit.study._grammar import toml
 
 _FORMAT = "tacit-site-1"
@@ -101,21 +100,14 @@ class Site:
         Raises:
             SiteBusy: another process has held it for half a minute.
         """
-        ends = time.monotonic() + _LOCK_SECONDS
-        while True:
+        with ExitStack() as stack:
             try:
-                lock = FileLock(self.folder / "queue.lock")
-                break
+                stack.enter_context(held(self.folder / "queue.lock", _LOCK_SECONDS))
             except BlockingIOError as error:
-                if time.monotonic() > ends:
-                    raise SiteBusy(
-                        f"{self.folder} is being changed by another command; try again"
-                    ) from error
-                time.sleep(0.05)
-        try:
+                raise SiteBusy(
+                    f"{self.folder} is being changed by another command; try again"
+                ) from error
             yield
-        finally:
-            lock.release()
 
 
 def find(folder: Path) -> Site:

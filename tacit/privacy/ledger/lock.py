@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tacit.errors import LedgerBusy, LedgerUnwritable
@@ -44,6 +46,33 @@ class FileLock:
     def release(self) -> None:
         """Release the lock."""
         self._file.close()
+
+
+@contextmanager
+def held(path: Path, seconds: float) -> Generator[None, None, None]:
+    """Hold the lock on a file, once whoever has it lets it go.
+
+    Args:
+        path: path of the file, as for `FileLock`.
+        seconds: how long to wait for it, at least 0.
+
+    Raises:
+        BlockingIOError: somebody else held it all the time.
+        OSError: a file that cannot be created or locked.
+    """
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            lock = FileLock(path)
+            break
+        except BlockingIOError:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(0.05)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class WriterLock(FileLock):

@@ -16,17 +16,20 @@ from tacit.study._described.probes import HOMES, accepted, networks, probes
 from tacit.types import Oracle, Unit
 
 
-def cost_example(entry: Entry, records: int = 2000, rounds: int = 100) -> dict[str, Any] | None:
+def cost_example(
+    entry: Entry, records: int = 2000, rounds: int = 100, unit: Unit = Unit.RECORD
+) -> dict[str, Any] | None:
     """Noise of a run at epsilon = 1 with clip 1, as an indication of the cost of privacy.
 
     Args:
         entry: the method.
-        records: number of records per site.
+        records: number of records per site; unused where whole costs are protected.
         rounds: number of rounds.
+        unit: what is protected, a record or a whole cost (`Unit.AGENT`).
 
     Returns:
         The setting, and sensitivity and noise of every release; `None` for a method without a
-        budget or without rounds, and for one that protects no single records.
+        budget or without rounds, and for one that protects no such unit.
 
     Example:
         >>> from tacit.study._described.catalogue import METHODS
@@ -42,20 +45,21 @@ def cost_example(entry: Entry, records: int = 2000, rounds: int = 100) -> dict[s
     for home in HOMES:
         for probe in accepted(method, probes(), networks()[home]):
             problem = probe.problem
-            if not isinstance(problem, Problem) or problem.unit is not Unit.RECORD:
+            if not isinstance(problem, Problem) or problem.unit is not unit:
                 continue
             sites = problem.agents
-            sizes = (np.full(sites, records), np.full(sites, float(records)))
-            large = eqx.tree_at(lambda p: (p.counts, p.objectives.normaliser), problem, sizes)
+            if unit is Unit.RECORD:
+                sizes = (np.full(sites, records), np.full(sites, float(records)))
+                problem = eqx.tree_at(lambda p: (p.counts, p.objectives.normaliser), problem, sizes)
             count = rounds if method.only_rounds is None else method.only_rounds
             try:
-                found = contract(large, networks()[home], method, rounds=count)
+                found = contract(problem, networks()[home], method, rounds=count)
                 promise = found.guarantee.worst
             except TacitError:
                 continue  # another problem may do
             return {
                 "sites": sites,
-                "records": records,
+                **({"records": records} if unit is Unit.RECORD else {}),
                 "rounds": count,
                 "clip": 1.0,
                 "epsilon": promise.epsilon,
@@ -64,6 +68,16 @@ def cost_example(entry: Entry, records: int = 2000, rounds: int = 100) -> dict[s
                 "releases": [_release(row) for row in found.table if row.released],
             }
     return None
+
+
+def takes_costs(entry: Entry) -> bool:
+    """Whether the method runs on whole costs, without records."""
+    method = entry.default()
+    return any(
+        probe.problem.unit is Unit.AGENT
+        for home in HOMES
+        for probe in accepted(method, probes(), networks()[home])
+    )
 
 
 def _release(row: ReleaseRow) -> dict[str, Any]:

@@ -39,7 +39,7 @@ _COVERING = (Status.PROVED, Status.MODEL)
 """A guarantee for single releases, a refuted one and none do not extend to whole files."""
 
 _NOTE = (
-    "simulation only: computed from private records without noise, known to nobody in a "
+    "simulation only: computed from private {held} without noise, known to nobody in a "
     "deployment; not covered by the guarantee"
 )
 
@@ -177,7 +177,7 @@ def _simulated(outcome: Outcome) -> dict[str, Any]:
     last = {name: values[-1] for name, values in outcome.result.history.measured.items()}
     own, ends = outcome.result.history.metrics, outcome.result.ends
     found: dict[str, Any] = {
-        "note": _NOTE,
+        "note": _NOTE.format(held=outcome.assembled.source.held.plural),
         "records": _counts(outcome),
         "scores": outcome.scores,
         "useful": outcome.verdict.useful,

@@ -56,6 +56,7 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
         averaged=getattr(method, "average", None) is True,
         accuracy=[{"name": fit, **scores} for fit, scores in outcome.scores.items()] or None,
         coefficients=coefficients(outcome),
+        numbers=outcome.assembled.source.held.numbers,
         **answered(result.answer),
         comparison=None if public else _compared(outcome),
         mean_noise=mean_noise(outcome.assembled, result.rounds),

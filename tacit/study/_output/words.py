@@ -35,7 +35,7 @@ def summary(outcome: Outcome) -> list[str]:
     over = between(outcome.assembled.network)
     name = dict(study.method)["name"]
     return [
-        f"{problem.agents} sites {what} {over}, without pooling their records.",
+        f"{problem.agents} sites {what} {over}, {outcome.assembled.source.held.apart}.",
         f"They {_hold(outcome)}ran {_rounds(outcome.result.rounds)} of {name}.",
         *study.notes,
         *_capitals(outcome.assembled.notes),
@@ -85,7 +85,7 @@ def protection(outcome: Outcome) -> list[str]:
     masked = worst.min_cohort > 0
     against = "" if masked else ", against an adversary who sees every message"
     lines = [
-        f"{protected} {UNITS[worst.unit.value]}{among}{against}.",
+        f"{protected} {_protected(outcome)}{among}{against}.",
         *([f"Adversary: {adversary(worst)}"] if masked else []),
         _cost(worst),
         f"Status: {STATUS[worst.status]}",
@@ -178,11 +178,14 @@ def _spent(g: Guarantee) -> str:
     )
 
 
-UNITS = {
-    "record": "one record",
-    "person": "all records of one person, up to the declared number",
-    "agent": "the whole cost function of one site, with all of its records",
-}
+def _protected(outcome: Outcome) -> str:
+    """The unit of the guarantee in words."""
+    return {
+        Unit.RECORD: "one record",
+        Unit.PERSON: "all records of one person, up to the declared number",
+        Unit.AGENT: outcome.assembled.source.held.agent,
+    }[outcome.result.guarantee.worst.unit]
+
 
 STATUS = {
     Status.PROVED: "proved, under the assumptions below, from clipping and noise that the "
@@ -194,7 +197,7 @@ STATUS = {
 
 
 def findings(outcome: Outcome) -> list[str]:
-    """Findings for simulations only: computed from private records without noise."""
+    """Findings for simulations only: computed without noise from what is private."""
     found: list[str] = []
     counts, gap = outcome.assembled.problem.counts, objective_gap(outcome)
     held = outcome.assembled.held_out
@@ -228,8 +231,8 @@ def findings(outcome: Outcome) -> list[str]:
             f"The objective, summed over the sites, is {gap:.3g} above its minimum of "
             f"{outcome.reference.value:.6g}, which the pooled fit attains."
         )
-    if outcome.result.ends is not None:
-        first, last = outcome.result.ends
+    first, last = outcome.result.ends or (math.nan, math.nan)
+    if math.isfinite(first) and math.isfinite(last):  # otherwise a doubt says what is known
         found.append(
             f"The objective, summed over the sites, is {last:.6g} at the answer and {first:.6g} at "
             "the start: two evaluations of every site beside those of the run."

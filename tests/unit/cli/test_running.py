@@ -5,6 +5,8 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from tacit.cli import app
+from tacit.study import parse_study
+from tacit.study.evaluations import left
 from tests.sites import STUDY
 
 
@@ -22,6 +24,47 @@ def test_a_resumed_run_says_that_there_is_nothing_to_resume(tmp_path: Path) -> N
     assert "NOTE" not in refused("run", study, "--output", output)
     output.with_name("results.checkpoint").touch()
     assert "NOTE" not in refused("run", study, "--output", output, "--resume")
+
+
+def test_evaluations_that_were_kept_are_told_of(tmp_path: Path) -> None:
+    study, output = tmp_path / "study.toml", tmp_path / "results"
+    text = """
+        problem.x0 = [0.0]
+        problem.simulator = { function = "interrupting:cost", cache = "ev.sqlite" }
+        partition = { sites = ["north", "south"] }
+        network = { graph = "coordinator" }
+        method = { name = "or-zo", step = 0.1 }
+        run = { rounds = 3, seed = 0 }
+    """
+    module = """
+calls = []
+def cost(x, agent):
+    calls.append(x)
+    if len(calls) == 9:
+        raise KeyboardInterrupt
+    return float(x[0] ** 2)
+"""
+    (tmp_path / "interrupting.py").write_text(module)
+    study.write_text(text)
+    kept = f"the evaluations made so far are in {tmp_path / 'ev.sqlite'} and will be used\n"
+    stopped = CliRunner().invoke(app, ["run", str(study), "--output", str(output)])
+    assert stopped.exit_code == 130, stopped.output
+    assert stopped.stderr.endswith(f"too short to leave a checkpoint; {kept}")
+    again = CliRunner().invoke(app, ["run", str(study), "--output", str(output), "--resume"])
+    assert again.exit_code == 0, again.output
+    assert again.stderr.startswith(f"NOTE: nothing to resume in {output}; starting anew; {kept}")
+    for old, new, told in (
+        (", seed = 0", "", "but another start draws other points unless [run] has a seed"),
+        (
+            "run =",
+            'privacy = { ledger = "l", dataset = "d", clip = 1 }\nrun =',
+            "to a ledger draws other",
+        ),
+    ):
+        assert old in text
+        assert told in left(parse_study(text.replace(old, new), folder=tmp_path))
+    (tmp_path / "ev.sqlite").unlink()
+    assert left(parse_study(text, folder=tmp_path)) == ""
 
 
 def test_what_an_option_said_is_not_looked_for_in_the_study(tmp_path: Path) -> None:

@@ -55,6 +55,8 @@ def test_other_deltas_hold_the_given_one() -> None:
     assert [each.delta for each in stated] == pytest.approx([1e-1, 1e-3, 1e-5, 1e-7, 1e-9])
     for each in stated:
         assert each.epsilon == accounting.epsilon(events, each.delta)
+    # as somebody would write them, so that a table has no 1.001e-7
+    assert [each.delta for each in at_other_deltas(events, 1e-3)] == [0.1, 1e-3, 1e-5, 1e-7]
     assert [each.delta for each in at_other_deltas(events, 0.5)] == pytest.approx([0.5, 5e-3, 5e-5])
 
 

@@ -89,6 +89,19 @@ def test_a_public_page_holds_nothing_that_was_not_released():
     assert "0.420" in page
 
 
+def test_a_history_with_nothing_to_draw_is_an_open_table():
+    """Black boxes behind a coordinator: no objective is measured, and all sites agree."""
+    full = sample()
+    kept = ("round", "evaluations", "bytes", "epsilon")
+    page = render(sample(history={k: v for k, v in full.history.items() if k in kept}))
+    section = page[page.index('<section id="convergence"') :].split("</section>")[0]
+    assert "Training history</h2>" in section and "<table>" in section
+    assert "<figure" not in section and "<details" not in section and "consensus" not in section
+    drawn = render(full)
+    section = drawn[drawn.index('<section id="convergence"') :].split("</section>")[0]
+    assert "Convergence and consensus</h2>" in section and "<details" in section
+
+
 COMPARISON = Comparison("binomial", np.array([0.2, 0.4, 0.6]), np.array([0.0, 1.0, 1.0]))
 
 

@@ -128,7 +128,7 @@ def test_what_is_counted_is_what_numpy_counts(outcome: Outcome) -> None:
     assert f"{share:.0%} of the records" in said
     assert "20 of 600 records lack a value" in said
     assert f"age {old:,}, of 580 records" in said
-    assert said.endswith(FOLLOWED)
+    assert said.endswith(FOLLOWED.format(held="records"))
 
 
 def test_a_clip_that_shortens_coefficients_is_told(outcome: Outcome) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import tacit
 from tacit.cli import app
 from tacit.deploy.agreement.binding import folder_of
 from tacit.deploy.agreement.manifest import agreed, parse_manifest, read_manifest
+from tacit.deploy.files import one_at_a_time, write_text
 from tacit.deploy.identity import keys
 from tacit.deploy.identity.pinning import check_trusted, trust
 from tacit.deploy.member.checking import Options, check
@@ -59,6 +61,38 @@ def test_one_changed_byte_is_another_run(made: list[keys.Keys]) -> None:
         other = parse_manifest(text.replace(old, new, 1).encode())
         assert other.run != manifest.run and other.unsigned() == list(NAMES)
         assert other.changed() == list(manifest.signatures)
+
+
+def test_owners_who_sign_one_file_at_the_same_moment_all_have_signed(
+    made: list[keys.Keys], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, found = tmp_path / "run.toml", []
+    file.write_text(a_manifest(made).toml())
+    for one, other in ((made[0], made[1]), (made[1], made[0])):
+        trust(one.folder, other.card)
+
+    def signing() -> None:
+        call = ["manifest", "sign", str(file), "--keys", str(made[0].folder)]
+        found.append(CliRunner().invoke(app, call))
+
+    with one_at_a_time(file):
+        mine = read_manifest(file).signed_by(made[1])
+        thread = threading.Thread(target=signing)
+        thread.start()
+        thread.join(2.0)  # long enough for it to read, sign and write, if it did not wait
+        assert thread.is_alive()
+        write_text(file, mine.toml())
+    thread.join()
+    assert found[0].exit_code == 0, found[0].output
+    assert read_manifest(file).unsigned() == ["west"]
+    monkeypatch.setattr("tacit.deploy.files._LOCK_SECONDS", 0.1)
+    with one_at_a_time(file):
+        signing()
+    assert found[1].exit_code == 2 and "is being changed by another command" in found[1].output
+    (tmp_path / ".run.toml.lock").unlink()
+    (tmp_path / ".run.toml.lock").mkdir()
+    signing()
+    assert found[2].exit_code == 2 and "cannot be locked" in found[2].output
 
 
 def test_nobody_signs_for_another(made: list[keys.Keys]) -> None:
