@@ -106,6 +106,17 @@ def column_of(frame: Frame, name: str) -> pd.Series:
     return column
 
 
+def is_text(column: pd.Series) -> bool:
+    """Whether all values of a column are text or missing.
+
+    Columns of text have a type of their own since pandas 3, and are objects before.
+    """
+    if isinstance(column.dtype, pd.StringDtype):
+        return True
+    objects = pd.api.types.is_object_dtype(column.dtype)
+    return objects and pd.api.types.infer_dtype(column, skipna=True) == "string"
+
+
 def check_cells(frame: Frame, name: str) -> None:
     """Refuse a column that holds lists, dicts or arrays."""
     column = column_of(frame, name)
@@ -174,8 +185,8 @@ def read_numbers(
     if isinstance(kind, pd.CategoricalDtype):
         column, kind = column.astype(object), np.dtype(object)
     plain = pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)
-    if isinstance(kind, pd.StringDtype):
-        positions, texts = pd.factorize(column)
+    if is_text(column):
+        positions, texts = distinct(column)
         values = np.array([*(_number(text, flags, decimal) for text in texts), np.nan])
         values = values[positions]
     elif pd.api.types.is_object_dtype(kind):
@@ -226,18 +237,18 @@ def distinct(column: pd.Series) -> tuple[Int[np.ndarray, " n"], list[Any]]:
     Where a column holds values of several types, True, 1 and 1.0 are different ones here: for a
     hash they are one, and that of the first record would decide how all others are read.
     """
-    of_one_type = not pd.api.types.is_object_dtype(column.dtype)
-    if of_one_type or pd.api.types.infer_dtype(column, skipna=True) == "string":
+    if not pd.api.types.is_object_dtype(column.dtype):
         positions, found = pd.factorize(column)
         return positions, list(found)
-    values = column.to_numpy()
+    # pandas would compare texts in a column of objects up to a NUL character only
     known: dict[tuple[type, str], int] = {}
-    positions, found = np.full(len(values), -1), []
-    for row in np.flatnonzero(column.notna()):
-        key = (type(values[row]), str(values[row]))
+    positions, found = np.full(len(column), -1), []
+    present = np.flatnonzero(column.notna())
+    for row, value in zip(present, column.iloc[present], strict=True):
+        key = (type(value), str(value))
         if key not in known:
             known[key] = len(found)
-            found.append(values[row])
+            found.append(value)
         positions[row] = known[key]
     return positions, found
 

@@ -15,7 +15,7 @@ import re
 
 import pandas as pd
 
-from tacit.data.columns import read_numbers
+from tacit.data.columns import is_text, read_numbers
 
 SEPARATORS = ("\t", ";", "|", ",")
 """Separators that are looked for; of two that give as many columns, the first is taken."""
@@ -166,6 +166,6 @@ def _with_points(frame: pd.DataFrame) -> bool:
 
 
 def _all_numbers(column: pd.Series, decimal: str) -> bool:
-    if not isinstance(column.dtype, pd.StringDtype) or column.isna().all():
+    if not is_text(column) or column.isna().all():
         return False
     return not read_numbers(column, decimal=decimal)[1].any()

@@ -9,6 +9,8 @@ from tacit.errors import ConfigError, ProblemError
 from tacit.study import assemble, parse_study
 from tacit.study.drafting import draft
 
+pytestmark = pytest.mark.usefixtures("text_columns")
+
 
 def table(folder: Path, text: str) -> Path:
     path = folder / "visits.csv"
