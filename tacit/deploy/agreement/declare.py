@@ -82,7 +82,7 @@ def count(source: Source, data: Path) -> Count:
         dropped=of - records,
         moved=total.moved,
         unfit=unfit_records(table),
-        repeated=repeated_persons(source, data),
+        repeated=repeated_persons(source, table),
         far=far,
         spellings=alike,
     )
