@@ -214,16 +214,50 @@ def predict(
             "[default: 0, or the first level]",
         ),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            show_default=False,
+            help="Column of the table to write before the predictions, such as an identifier; "
+            "repeatable.",
+        ),
+    ] = None,
+    maps: Maps = None,
+    missing_values: MissingValues = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            show_default=False,
+            help="Decimal mark of numbers stored as text: . or ,  [default: that of the fit]",
+        ),
+    ] = None,
+    sheet: Sheet = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Predict new records by a fitted regression or model."""
-    from tacit.cli.predicting import predict_table
+    """Predict new records by a fitted regression or model.
+
+    Each row of the output is the record in the same place of the table; --keep names columns that
+    say which one it is.
+    """
+    from tacit.cli.predicting import NewTable, predict_table
+    from tacit.study.reading import Reading
+
+    table = NewTable(
+        data,
+        Reading(separator, encoding, decimal, sheet),
+        [] if missing_values is None else missing_values.split(","),
+        maps or [],
+        keep or [],
+    )
 
     raise typer.Exit(
         predict_table(
             model,
-            data,
+            table,
             output,
             level=level,
             force=force,
