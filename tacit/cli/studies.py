@@ -137,7 +137,8 @@ def init(
         str | None,
         typer.Option(
             show_default=False,
-            help="Distribution of its target.  [default: gaussian for a number, else binomial]",
+            help="Distribution of its target.  [default: gaussian for a number, binomial for 0 and "
+            "1 or other levels]",
         ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Study file to write.")] = Path(

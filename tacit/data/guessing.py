@@ -66,6 +66,23 @@ def _guessed(column: pd.Series, decimal: str) -> pd.Series:
         return column if wrong.any() else pd.Series(numbers, column.index, name=column.name)
 
 
+def of_zero_and_one(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Columns of numbers that are 0 and 1 only, as truth values.
+
+    Args:
+        frame: frame as `guess_kinds` returns it.
+
+    Example:
+        >>> list(of_zero_and_one(pd.DataFrame({"ill": [0, 1, 1], "age": [0, 1, 2], "all": 1})))
+        ['ill']
+    """
+    return {
+        str(name): column.map({0: False, 1: True})
+        for name, column in frame.items()
+        if kind_of(column) == "numeric" and set(column.dropna().unique()) == {0, 1}
+    }
+
+
 def codes_among_numbers(frame: pd.DataFrame, decimal: str = ".") -> dict[str, list[str]]:
     """Texts in columns of which at least half are numbers: by column, those that are few.
 
