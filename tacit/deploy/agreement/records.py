@@ -100,10 +100,12 @@ def unfit_records(table: Table) -> str:
             f"map = {error.recoding} ({_OWN})"
         )
     except Unread as error:
-        comma = 'if its comma marks the decimals, say decimal = ","; ' if error.comma else ""
+        written = "map, missing_values"
+        if error.comma:
+            written = 'decimal = "," if its comma marks the decimals'
         told = (
-            f"{error.first}; {comma}correct it, or say in a file about your table what it means "
-            f"({_OWN})"
+            f"{error.first}; correct it, or say in a file about your table how it is written: "
+            f"{written} ({_OWN})"
         )
     except ProblemError as error:
         told = str(error)

@@ -130,7 +130,7 @@ def test_a_check_names_the_decimal_comma_and_few_values(study: Source) -> None:
     assert "80 of 80 records do not fit the study" in told
     assert "height: '1,500' (2)," in told and "'1,509' (2) and 30 other values." in told
     assert told.count("1,500") == 2  # once in the list, and once as the first
-    assert 'if its comma marks the decimals, say decimal = ","' in told
+    assert 'decimal = "," if its comma marks the decimals' in told
     assert "docs/your_data.md" in told
 
 
