@@ -4,10 +4,12 @@ import gc
 import hashlib
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import jax
+import pandas
 import pytest
 
 # JAX keeps what it has traced, millions of objects; looking through them all again and again for
@@ -28,6 +30,15 @@ def float64() -> Iterator[None]:
     """Run a test of traced code in the precision that `tacit.run` works in."""
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture(params=["str", "object"])
+def text_columns(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run a test with columns of text as pandas 3 makes them, and as pandas 2 does."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*future.infer_string", DeprecationWarning)
+        with pandas.option_context("future.infer_string", request.param == "str"):
+            yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import Json, StudyFile, at_least_one, positive, share, small
+from tacit.cli.options import OWN_TABLE, Json, StudyFile, at_least_one, positive, share, small
 from tacit.privacy.caution import DELTA
 from tacit.privacy.digits import short
 
@@ -129,7 +129,7 @@ def advise(
 
 def check(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file, or manifest.")],
-    data: Annotated[Path, typer.Option(metavar="FILE", help="Records of your site.")],
+    data: Annotated[Path, typer.Option(metavar="FILE", help=OWN_TABLE)],
     json: Json = False,
 ) -> None:
     """Count your records, and show what to declare in a manifest.

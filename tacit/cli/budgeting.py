@@ -29,7 +29,7 @@ def hint_of(name: str, known: Collection[str]) -> str:
 
 
 def check_table(data: Path) -> None:
-    """Refuse a file that is neither a table nor, in TOML, a cost of its owner's.
+    """Refuse a file that is neither a table nor, in TOML, one of its owner's about a table or cost.
 
     The number of rows decides nothing: where it is private, a larger one is declared.
 
@@ -46,7 +46,8 @@ def check_table(data: Path) -> None:
         return
     suffix = data.suffix.lower()
     if suffix == ".toml":
-        parse(read_bytes(data), str(data))
+        if isinstance(path := parse(read_bytes(data), str(data)).get("path"), str):
+            check_table(data.parent / path)
     elif suffix in (".xlsx", ".xlsm"):
         check_workbook(data)  # the study may name another sheet than the first
     else:

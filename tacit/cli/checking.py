@@ -41,7 +41,7 @@ def check(study: Path, data: Path, *, json: bool) -> int:
         if found.dropped:
             say(
                 f"{found.dropped:,} of {found.records + found.dropped:,} records lack a value and "
-                "are dropped."
+                f"are dropped: {', '.join(f'{name} {n:,}' for name, n in found.lacking.items())}."
             )
         if found.moved:
             each = ", ".join(f"{name} {count:,}" for name, count in found.moved.items())

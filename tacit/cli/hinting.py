@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 KEPT = (
     "Notes on values are computed from the private records, and are yours to keep. What is written "
     "into a study is read by all members: a code or spelling that is not known without the records "
-    "is better corrected in the table."
+    "is better corrected in the table, or in a file of your own about it (docs/your_data.md)."
 )
 """Follows notes on what looks odd in a table."""
 

@@ -11,6 +11,12 @@ import typer
 from tacit.privacy.caution import DELTA
 from tacit.privacy.digits import short
 
+OWN_TABLE = (
+    "Records of your site: a table, or a TOML file that says how yours is written (path, decimal, "
+    "columns, ...)."
+)
+"""Help of --data where each owner has a table."""
+
 
 def positive(option: typer.CallbackParam, value: float | None) -> float | None:
     """Refuse a number while options are read, before a missing one is asked for.

@@ -7,22 +7,75 @@ import math
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tacit.cli.console import emit, guarded, noting, printing, say
 from tacit.cli.pairs import pairs
 from tacit.cli.writing import check_free, write_text
+from tacit.cli.written import maps_of
 from tacit.errors import ConfigError, ProblemError
 from tacit.study._grammar.toml import named_as_table
+from tacit.study.declaring import rewrite
+from tacit.study.reading import Reading
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from tacit.method.fitted import FittedRegression
     from tacit.method.fitted_hazards import FittedHazards
+    from tacit.method.fitted_model import FittedModel
+
+    Fitted = TypeVar("Fitted", FittedModel, FittedHazards, FittedRegression)
+
+
+@dataclass(frozen=True)
+class NewTable:
+    """A table of new records.
+
+    Attributes:
+        path: its file.
+        reading: options for reading the file.
+        missing_values: values that mean a missing one in every column.
+        maps: other ways in which values are written, each COLUMN={...}.
+        keep: columns to write before the predictions.
+    """
+
+    path: Path
+    reading: Reading
+    missing_values: Sequence[str]
+    maps: Sequence[str]
+    keep: Sequence[str]
+
+    def read(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The records as the fit expects them, and the columns to keep, as they are.
+
+        Raises:
+            ConfigError: a column that is to be kept twice.
+            ProblemError: a table that cannot be read, or that lacks a column.
+        """
+        import pandas as pd
+
+        from tacit.data.loaders import load
+        from tacit.data.undeclared import column_named
+
+        frame = load(self.path, **self.reading.options(self.path))
+        if len(set(self.keep)) < len(self.keep):
+            raise ConfigError(f"--keep {' --keep '.join(self.keep)}: name each column once")
+        kept = {name: column_named(frame, name, "--keep names") for name in self.keep}
+        found = pd.DataFrame(kept, index=frame.index)
+        if self.maps or self.missing_values:
+            frame = frame.copy()
+            named = dict.fromkeys(map(str, frame.columns), "the table has")
+            rewrite(frame, named, maps_of(self.maps), self.missing_values, None)
+        return frame, found
 
 
 def predict_table(
     model: Path,
-    data: Path,
+    table: NewTable,
     output: Path | None,
     *,
     level: float,
@@ -34,33 +87,32 @@ def predict_table(
     """Predict; see `tacit predict --help`."""
 
     def command() -> int:
-        from tacit.data.loaders import load
         from tacit.method import load_hazards, load_model, load_regression
         from tacit.method.answer import reach
 
         reach(level)
-        file = _file(model)
+        file, data = _file(model), table.path
         if output is not None:
             read = {"the table": data, "the model": file}
             check_free("output", output, force=force, read=read)
-        table = load(data)
+        records, kept = table.read()
         kind = _kind(file)
         if kind != "hazards" and (at is not None or reference):
             option = "--reference" if at is None else "--at"
             raise ConfigError(f"{option} is for Cox regressions, and {file} is none; leave it out")
         if kind == "fitted-model":
-            fitted = load_model(file)
+            fitted = _reading(load_model(file), table)
             with _of(data):
-                found = fitted.predict(table)
+                found = fitted.predict(records)
             what = fitted.target.name
             without = "the noise in the parameters is not counted"
         elif kind == "hazards":
-            fitted = load_hazards(file)
+            fitted = _reading(load_hazards(file), table)
             what, without = fitted.formula, ""
             chosen = _values(reference, fitted)
             times = _times(at)
             with _of(data):
-                found = fitted.predict(table, at=times, reference=chosen, level=level)
+                found = fitted.predict(records, at=times, reference=chosen, level=level)
             if not chosen and at is None:
                 print(
                     "NOTE: hazards are relative to the baseline: numbers of 0 and first levels. "
@@ -68,10 +120,10 @@ def predict_table(
                     file=sys.stderr,
                 )
         else:
-            regression = load_regression(file)
+            regression = _reading(load_regression(file), table)
             fitted, what = regression, regression.formula
             with _of(data):
-                found = regression.predict(table, level=level)
+                found = regression.predict(records, level=level)
             refusal = regression.table.refusal
             without = "" if refusal is None else refusal.reason
         if without:
@@ -82,6 +134,7 @@ def predict_table(
                 f"NOTE: {left:,} of {len(found):,} records lack a value and are not predicted.",
                 file=sys.stderr,
             )
+        found = _beside(kept, found)
         if json:
             emit(
                 {
@@ -101,6 +154,26 @@ def predict_table(
         return 0
 
     return guarded(command, as_json=json)
+
+
+def _reading(fitted: Fitted, table: NewTable) -> Fitted:
+    """A fit that reads numbers with the decimal mark that is given, if one is."""
+    decimal = table.reading.decimal
+    if decimal is None:
+        return fitted
+    return replace(fitted, schema=replace(fitted.schema, decimal=decimal))
+
+
+def _beside(kept: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """Predictions behind the columns of the table that are kept."""
+    if both := [name for name in kept.columns if name in found.columns]:
+        raise ConfigError(
+            f"--keep {both[0]}: the predictions have a column of that name; rename it in the table"
+        )
+    import pandas as pd
+
+    kept = kept.map(lambda value: str(value) if isinstance(value, date) else value)
+    return pd.concat([kept.set_axis(found.index), found], axis=1)
 
 
 @contextmanager

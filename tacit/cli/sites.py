@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import Json
+from tacit.cli.options import OWN_TABLE, Json
 
 ManifestFile = Annotated[
     Path, typer.Option("--manifest", metavar="FILE", help="Signed run manifest.")
@@ -44,7 +44,7 @@ def agent(
     manifest: ManifestFile,
     keys: KeysFolder,
     state: StateFolder,
-    data: Annotated[Path, typer.Option(metavar="FILE", help="Records of your site.")],
+    data: Annotated[Path, typer.Option(metavar="FILE", help=OWN_TABLE)],
     ledger: Annotated[
         Path | None,
         typer.Option(
@@ -165,7 +165,7 @@ def doctor(
     keys: KeysFolder,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Records of your site; leave out for a coordinator."),
+        typer.Option(metavar="FILE", help=f"{OWN_TABLE} Leave out for a coordinator."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import Json
+from tacit.cli.options import OWN_TABLE, Json
 from tacit.privacy.caution import DELTA
 from tacit.privacy.digits import short
 
@@ -76,7 +76,7 @@ def join(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Records of your site; leave out for a coordinator.",
+            help=f"{OWN_TABLE} Leave out for a coordinator.",
         ),
     ] = None,
     records: Annotated[

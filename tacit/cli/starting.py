@@ -64,6 +64,8 @@ def write_study(
                     "decimal": found.reading.decimal,
                     "decimal_commas": list(found.decimal_commas),
                     "left_out": list(found.left_out),
+                    "repeated": list(found.repeated),
+                    "zero_one": list(found.zero_one),
                     "like_values": list(found.like_values),
                     "codes": {name: list(each) for name, each in found.codes.items()},
                     "far": {name: list(each) for name, each in found.far.items()},
@@ -71,7 +73,7 @@ def write_study(
                 }
             )
         else:
-            _tell(found, output, bounds_from_data=bounds_from_data)
+            _tell(found, output, bounds_from_data=bounds_from_data, formula=formula is not None)
             if formula is None:
                 say("For a regression with intervals instead: tacit init TABLE --formula FORMULA.")
         return 0
@@ -79,8 +81,11 @@ def write_study(
     return guarded(command, as_json=json)
 
 
-def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
-    say(f"Wrote {output}: {found.columns} columns, of which {found.target!r} is to be predicted.")
+def _tell(found: Draft, output: Path, *, bounds_from_data: bool, formula: bool) -> None:
+    say(
+        f"Wrote {output}: {found.used} of the table's {found.columns} columns, of which "
+        f"{found.target!r} is to be predicted."
+    )
     if found.like_values:
         shown = ", ".join(found.like_values[:5]) + (", ..." if found.like_values[5:] else "")
         say(
@@ -118,6 +123,13 @@ def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
             f"NOTE: several records have the same {name}. What is protected is one record; for "
             "everything about a person, set records_per_person in [privacy] (and sites_per_person, "
             "only without masks and not between sites)."
+        )
+    if found.zero_one:
+        family = " (of the target also --family gaussian)" if formula else ""
+        say(
+            f"NOTE: numbers that are 0 and 1 only are taken for no and yes: "
+            f"{', '.join(found.zero_one)}. If one is a number, declare its bounds in place of "
+            f"kind{family}."
         )
     if found.decimal_commas:
         say(

@@ -107,7 +107,7 @@ def describe(
     ],
     json: Json = False,
 ) -> None:
-    """Describe a method (what it releases, how, and at which cost) or another part of a study."""
+    """Describe a method (what it releases, and at which cost) or another part."""
     from tacit.cli.showing import show_method
 
     raise typer.Exit(show_method(method, json=json))
@@ -137,7 +137,8 @@ def init(
         str | None,
         typer.Option(
             show_default=False,
-            help="Distribution of its target.  [default: gaussian for a number, else binomial]",
+            help="Distribution of its target.  [default: gaussian for a number, binomial for 0 and "
+            "1 or other levels]",
         ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Study file to write.")] = Path(
@@ -214,16 +215,50 @@ def predict(
             "[default: 0, or the first level]",
         ),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            show_default=False,
+            help="Column of the table to write before the predictions, such as an identifier; "
+            "repeatable.",
+        ),
+    ] = None,
+    maps: Maps = None,
+    missing_values: MissingValues = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            show_default=False,
+            help="Decimal mark of numbers stored as text: . or ,  [default: that of the fit]",
+        ),
+    ] = None,
+    sheet: Sheet = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Predict new records by a fitted regression or model."""
-    from tacit.cli.predicting import predict_table
+    """Predict new records by a fitted regression or model.
+
+    Each row of the output is the record in the same place of the table; --keep names columns that
+    say which one it is.
+    """
+    from tacit.cli.predicting import NewTable, predict_table
+    from tacit.study.reading import Reading
+
+    table = NewTable(
+        data,
+        Reading(separator, encoding, decimal, sheet),
+        [] if missing_values is None else missing_values.split(","),
+        maps or [],
+        keep or [],
+    )
 
     raise typer.Exit(
         predict_table(
             model,
-            data,
+            table,
             output,
             level=level,
             force=force,

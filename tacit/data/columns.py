@@ -16,7 +16,7 @@ from tacit.errors import ProblemError
 
 Frame: TypeAlias = pd.DataFrame
 
-_MOST = 12
+_MOST = 10
 """Values that a message names."""
 
 
@@ -28,13 +28,15 @@ class Unread(ProblemError):
     """A value that cannot be read as its column is declared.
 
     Args:
-        what: which value, and where.
+        first: the first such value, and where.
+        more: all of them.
         remedy: what to do where the declaration can be changed.
+        comma: whether it is a number if its comma marks the decimals.
     """
 
-    def __init__(self, what: str, remedy: str) -> None:
-        super().__init__(f"{what}; {remedy}")
-        self.what = what
+    def __init__(self, first: str, more: str, remedy: str, comma: bool = False) -> None:
+        self.first, self.what, self.comma = first, f"{first}{more}", comma
+        super().__init__(f"{self.what}; {remedy}")
 
     def with_remedies(self, remedies: str) -> ProblemError:
         """The same error where something else can be done."""
@@ -45,20 +47,24 @@ class Undeclared(ProblemError):
     """A value that is not among the declared ones.
 
     Args:
-        what: which value, and where.
+        first: the first such value, and where.
+        more: all of them.
         column: name of the column.
         recoding: a table of TOML that rewrites the values, as `recoding` makes it.
         remedy: what else to do where the declaration can be changed.
         meant: the declared value that is surely meant, or the empty text.
     """
 
-    def __init__(self, what: str, column: str, recoding: str, remedy: str, meant: str) -> None:
+    def __init__(
+        self, first: str, more: str, column: str, recoding: str, remedy: str, meant: str
+    ) -> None:
         remedies = (
             f"correct it, declare the value, rewrite it (in a study map = {recoding}, where "
             f'"" is missing; in Python by replace of pandas), or {remedy}'
         )
-        super().__init__(_with(what, remedies, meant))
-        self.what, self.column, self.recoding, self.meant = what, column, recoding, meant
+        self.first, self.what = first, f"{first}{more}"
+        super().__init__(_with(self.what, remedies, meant))
+        self.column, self.recoding, self.meant = column, recoding, meant
 
     def with_remedies(self, remedies: str) -> ProblemError:
         """The same error where something else can be done."""
@@ -106,6 +112,17 @@ def column_of(frame: Frame, name: str) -> pd.Series:
     return column
 
 
+def is_text(column: pd.Series) -> bool:
+    """Whether all values of a column are text or missing.
+
+    Columns of text have a type of their own since pandas 3, and are objects before.
+    """
+    if isinstance(column.dtype, pd.StringDtype):
+        return True
+    objects = pd.api.types.is_object_dtype(column.dtype)
+    return objects and pd.api.types.infer_dtype(column, skipna=True) == "string"
+
+
 def check_cells(frame: Frame, name: str) -> None:
     """Refuse a column that holds lists, dicts or arrays."""
     column = column_of(frame, name)
@@ -142,14 +159,16 @@ def numbers(
         if flags:
             raise Unread(
                 f"column {column.name!r} is declared Boolean, but {where(column, bad[0])} holds "
-                f"{show(value)}, which is no word for true or false that is known{more}",
+                f"{show(value)}, which is no word for true or false that is known",
+                more,
                 f"correct the value, declare what it means (map), or {remedy}",
             )
         raise Unread(
-            f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {show(value)}"
-            f"{more}",
+            f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {show(value)}",
+            more,
             f"{_other_mark(value, decimal)}correct the value, declare it as a code of missing "
             f"values (missing_values), or {remedy}",
+            comma=decimal == "." and with_comma(value),
         )
     return values
 
@@ -174,8 +193,8 @@ def read_numbers(
     if isinstance(kind, pd.CategoricalDtype):
         column, kind = column.astype(object), np.dtype(object)
     plain = pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)
-    if isinstance(kind, pd.StringDtype):
-        positions, texts = pd.factorize(column)
+    if is_text(column):
+        positions, texts = distinct(column)
         values = np.array([*(_number(text, flags, decimal) for text in texts), np.nan])
         values = values[positions]
     elif pd.api.types.is_object_dtype(kind):
@@ -215,9 +234,19 @@ def _other_mark(value: Any, decimal: str) -> str:
         return ""
     if decimal == "," and "." in value:
         return "with decimal=',' a number has no point: leave out marks of thousands; "
-    if decimal == "." and not np.isnan(_number(value, False, ",")):
+    if decimal == "." and with_comma(value):
         return "if the comma marks its decimals, set decimal=','; "
     return ""
+
+
+def with_comma(value: Any) -> bool:
+    """Whether a value is a text that is a number if its comma marks the decimals.
+
+    Example:
+        >>> with_comma("0,89"), with_comma("0.89"), with_comma("1,234,567")
+        (True, False, False)
+    """
+    return isinstance(value, str) and "," in value and not np.isnan(_number(value, False, ","))
 
 
 def distinct(column: pd.Series) -> tuple[Int[np.ndarray, " n"], list[Any]]:
@@ -226,18 +255,18 @@ def distinct(column: pd.Series) -> tuple[Int[np.ndarray, " n"], list[Any]]:
     Where a column holds values of several types, True, 1 and 1.0 are different ones here: for a
     hash they are one, and that of the first record would decide how all others are read.
     """
-    of_one_type = not pd.api.types.is_object_dtype(column.dtype)
-    if of_one_type or pd.api.types.infer_dtype(column, skipna=True) == "string":
+    if not pd.api.types.is_object_dtype(column.dtype):
         positions, found = pd.factorize(column)
         return positions, list(found)
-    values = column.to_numpy()
+    # pandas would compare texts in a column of objects up to a NUL character only
     known: dict[tuple[type, str], int] = {}
-    positions, found = np.full(len(values), -1), []
-    for row in np.flatnonzero(column.notna()):
-        key = (type(values[row]), str(values[row]))
+    positions, found = np.full(len(column), -1), []
+    present = np.flatnonzero(column.notna())
+    for row, value in zip(present, column.iloc[present], strict=True):
+        key = (type(value), str(value))
         if key not in known:
             known[key] = len(found)
-            found.append(values[row])
+            found.append(value)
         positions[row] = known[key]
     return positions, found
 
@@ -256,8 +285,8 @@ def codes_of(
         shown = ", ".join(repr(level) for level in levels[:8]) + (", ..." if levels[8:] else "")
         raise Undeclared(
             f"column {column.name!r}: {where(column, other[0])} holds "
-            f"{show(column.iloc[other[0]])}, which is not among the declared values ({shown})"
-            f"{others(column, unknown)}",
+            f"{show(column.iloc[other[0]])}, which is not among the declared values ({shown})",
+            others(column, unknown),
             str(column.name),
             recoding(column, unknown, levels),
             remedy,
@@ -278,8 +307,19 @@ def others(column: pd.Series, rows: Bool[np.ndarray, " n"]) -> str:
     found = found_in(column, rows)
     if len(found) == 1 and sum(found.values()) == 1:
         return ""
+    return f" (in all: {listed(found)})"
+
+
+def listed(found: Mapping[str, int]) -> str:
+    """Values and their numbers of records, at most ten of them.
+
+    Example:
+        >>> listed({"'n/a'": 1203, "'?'": 2})
+        "'n/a' (1,203), '?' (2)"
+    """
     each = ", ".join(f"{value} ({count:,})" for value, count in list(found.items())[:_MOST])
-    return f" (in all: {each}{', ...' if len(found) > _MOST else ''})"
+    left = len(found) - _MOST
+    return each if left <= 0 else f"{each} and {left:,} other values"
 
 
 def recoding(column: pd.Series, rows: Bool[np.ndarray, " n"], levels: Sequence[Any] = ()) -> str:

@@ -13,9 +13,11 @@ import csv
 import io
 import re
 
+import numpy as np
 import pandas as pd
 
-from tacit.data.columns import read_numbers
+from tacit.data.columns import distinct, is_text, read_numbers, show, where, with_comma
+from tacit.errors import ProblemError
 
 SEPARATORS = ("\t", ";", "|", ",")
 """Separators that are looked for; of two that give as many columns, the first is taken."""
@@ -158,6 +160,34 @@ def with_commas(frame: pd.DataFrame) -> list[str]:
     ]
 
 
+def with_points(frame: pd.DataFrame, path: object) -> pd.DataFrame:
+    """The table with a point in texts that are numbers with a decimal comma.
+
+    Args:
+        frame: table as `load_csv` reads it.
+        path: its file, for messages.
+
+    Raises:
+        ProblemError: a column of numbers in which some have a point, that of thousands perhaps:
+            it would become a decimal mark.
+    """
+    made: dict[str, pd.Series] = {}
+    for name, column in frame.items():
+        positions, texts = distinct(column)
+        commas = np.array([*map(with_comma, texts), False], dtype=bool)[positions]
+        points = ~read_numbers(column)[1] & column.str.contains(".", regex=False, na=False)
+        if points.any() and not read_numbers(column.mask(commas))[1].any():
+            row = int(points.to_numpy().argmax())
+            raise ProblemError(
+                f"{path}: column {name!r}: {where(column, row)} holds {show(column.iloc[row])}, "
+                "and with decimal=',' a number has no point: leave out marks of thousands; or if "
+                "these are no numbers, leave decimal out here and give it to Schema"
+            )
+        if commas.any():
+            made[str(name)] = column.mask(commas, column.str.replace(",", ".", regex=False))
+    return frame.assign(**made)
+
+
 def _with_points(frame: pd.DataFrame) -> bool:
     return any(
         _all_numbers(column, ".") and column.dropna().str.contains(".", regex=False).any()
@@ -166,6 +196,6 @@ def _with_points(frame: pd.DataFrame) -> bool:
 
 
 def _all_numbers(column: pd.Series, decimal: str) -> bool:
-    if not isinstance(column.dtype, pd.StringDtype) or column.isna().all():
+    if not is_text(column) or column.isna().all():
         return False
     return not read_numbers(column, decimal=decimal)[1].any()

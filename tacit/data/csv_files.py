@@ -20,6 +20,7 @@ from tacit.data.csv_dialect import (
     looks_like,
     names_separator,
     separator_of,
+    with_points,
     without_separator_line,
 )
 from tacit.data.files import check_text, read
@@ -41,6 +42,7 @@ def load_csv(
     separator: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = MISSING_TEXTS,
+    decimal: str = ".",
 ) -> pd.DataFrame:
     """Read a CSV file with a header line; every value as text, or as missing.
 
@@ -54,11 +56,16 @@ def load_csv(
         encoding: encoding of the text; `None` for that of a byte order mark, else UTF-8, or
             Windows-1252 for each line that is not UTF-8.
         missing: texts that mean a missing value.
+        decimal: decimal mark of numbers, `"."` or `","`; a comma in them then becomes a point, so
+            that tables of several files are alike. `Schema(decimal=...)` reads commas as they are.
 
     Raises:
         ProblemError: unreadable, empty or wrongly encoded file, a duplicate or empty column name,
-            or a line with too few or too many values.
+            a line with too few or too many values, or with a decimal comma a column of numbers in
+            which some have a point.
     """
+    if decimal not in (".", ","):
+        raise ProblemError(f"decimal={decimal!r} must be '.' or ','")
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
         raise ProblemError(
             f"separator={separator!r} must be one character, such as ';' or '\\t' for a tab"
@@ -98,7 +105,7 @@ def load_csv(
     # pandas may skip a line of blanks that the csv module counts.
     index = lines if len(lines) == len(frame) else range(2, len(frame) + 2)
     frame.index = pd.Index(index, name="line", dtype=np.int64)
-    return frame
+    return frame if decimal == "." else with_points(frame, path)
 
 
 def _in(data: bytes, encoding: str) -> str:

@@ -154,6 +154,8 @@ def _of_arrow(frame: object) -> pd.DataFrame:
         raise ProblemError(
             f"the frame is a {type(frame).__name__}, which is not computed yet; call its collect()"
         )
+    if isinstance(frame, pd.Series):  # not Arrow's before pandas 3
+        raise _one_column(frame)
     if not is_frame(frame):
         raise ProblemError(
             f"frame={checks.shown(frame)} is not a table; give one of pandas, polars or pyarrow"
@@ -166,9 +168,7 @@ def _of_arrow(frame: object) -> pd.DataFrame:
             "to_pandas()"
         ) from None
     if getattr(frame, "ndim", 2) == 1 or isinstance(frame, pa.Array | pa.ChunkedArray):
-        raise ProblemError(
-            f"a {type(frame).__name__} is one column; give a table, such as frame[['age', 'ill']]"
-        )
+        raise _one_column(frame)
     try:
         table = pa.table(frame)
         check_distinct(table.column_names, "the frame")
@@ -178,3 +178,9 @@ def _of_arrow(frame: object) -> pd.DataFrame:
             f"the {type(frame).__name__} cannot be read as a table ({first_line(error)}); convert "
             "it to pandas before"
         ) from error
+
+
+def _one_column(frame: object) -> ProblemError:
+    return ProblemError(
+        f"a {type(frame).__name__} is one column; give a table, such as frame[['age', 'ill']]"
+    )

@@ -12,7 +12,7 @@ from typing import Literal
 
 import pandas as pd
 
-from tacit.data.columns import column_of, read_numbers
+from tacit.data.columns import column_of, is_text, read_numbers
 from tacit.data.dates import formats_of
 from tacit.data.rules import TRUTHS, WORDS
 
@@ -51,7 +51,7 @@ def guess_kinds(frame: pd.DataFrame, decimal: str = ".") -> pd.DataFrame:
 def _guessed(column: pd.Series, decimal: str) -> pd.Series:
     if pd.api.types.is_object_dtype(column.dtype):  # cells of a workbook
         column = column.infer_objects()
-    if not isinstance(column.dtype, pd.StringDtype) or column.isna().all():
+    if not is_text(column) or column.isna().all():
         return column
     words = column.str.strip().str.lower()
     distinct = set(words.dropna())
@@ -61,8 +61,26 @@ def _guessed(column: pd.Series, decimal: str) -> pd.Series:
         words = words.str.replace(".", "?", regex=False).str.replace(",", ".", regex=False)
     try:
         return pd.Series(pd.to_numeric(words))
-    except ValueError:
-        return column
+    except ValueError:  # for pandas 2 also of numbers that are too large for it, such as 1e400
+        numbers, wrong = read_numbers(column, decimal=decimal)
+        return column if wrong.any() else pd.Series(numbers, column.index, name=column.name)
+
+
+def of_zero_and_one(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Columns of numbers that are 0 and 1 only, as truth values.
+
+    Args:
+        frame: frame as `guess_kinds` returns it.
+
+    Example:
+        >>> list(of_zero_and_one(pd.DataFrame({"ill": [0, 1, 1], "age": [0, 1, 2], "all": 1})))
+        ['ill']
+    """
+    return {
+        str(name): column.map({0: False, 1: True})
+        for name, column in frame.items()
+        if kind_of(column) == "numeric" and set(column.dropna().unique()) == {0, 1}
+    }
 
 
 def codes_among_numbers(frame: pd.DataFrame, decimal: str = ".") -> dict[str, list[str]]:
@@ -80,7 +98,7 @@ def codes_among_numbers(frame: pd.DataFrame, decimal: str = ".") -> dict[str, li
     """
     found: dict[str, list[str]] = {}
     for name, column in frame.items():
-        if not isinstance(column.dtype, pd.StringDtype):
+        if not is_text(column):
             continue
         present = column.dropna()
         wrong = read_numbers(present, decimal=decimal)[1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -88,6 +90,23 @@ def recoded(column: pd.Series, recoding: Mapping[Any, Any]) -> pd.Series:
     for at, value in enumerate(values):
         level = known.get(level_key(value), value)
         table[at] = None if isinstance(level, str) and level == "" else level
+    return pd.Series(table[positions], index=column.index, name=column.name, dtype=object)
+
+
+def dated(column: pd.Series, written: str) -> pd.Series:
+    """The column with texts that are dates, written in this way, as dates.
+
+    Args:
+        column: column of a table.
+        written: how texts write dates, as `Date.format`.
+    """
+    positions, values = distinct(column)
+    table = np.full(len(values) + 1, None, dtype=object)
+    for at, value in enumerate(values):
+        with suppress(ValueError):
+            text = isinstance(value, str)
+            value = datetime.datetime.strptime(value.strip(), written) if text else value
+        table[at] = value
     return pd.Series(table[positions], index=column.index, name=column.name, dtype=object)
 
 

@@ -346,10 +346,13 @@ def _levelled(frame: Frame, name: str, feature: Categorical, assumptions: list[s
     return replace(feature, levels=levels)
 
 
+_ZERO = "set other='zero', by which such a value counts as none of the levels"
+
+
 def _one_hot(frame: Frame, name: str, feature: Categorical, rule: Missing) -> Piece:
     column, levels = column_of(frame, name), feature.levels
     assert levels is not None
-    codes = codes_of(column, levels, strict=feature.other == "error", remedy="set other='zero'")
+    codes = codes_of(column, levels, strict=feature.other == "error", remedy=_ZERO)
     columns = (codes[:, None] == np.arange(len(levels))).astype(float)
     labels = [f"{name}={level_key(level)}" for level in levels]
     if feature.drop_first:

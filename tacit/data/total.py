@@ -140,6 +140,29 @@ def unfit_values(frame: Frame, schema: Schema) -> dict[str, dict[str, int]]:
     return {name: values for name, values in found.items() if values}
 
 
+def lacking(frame: Frame, schema: Schema) -> dict[str, int]:
+    """How many records are dropped because they lack a value, by column: one may lack several.
+
+    Args:
+        frame: table from one of the loaders.
+        schema: declaration of each column, with declared bounds and levels.
+
+    Returns:
+        By column that lacks any, most records first. Private: for the owner's eyes only.
+    """
+    made, schema = rewritten(frame, schema, strict=False)
+    found = {
+        name: int(column_of(made, name).isna().sum())
+        for name, rule in missing_rules(schema).items()
+        if rule == "drop"
+    }
+    return {
+        name: found[name]
+        for name in sorted(found, key=found.__getitem__, reverse=True)
+        if found[name]
+    }
+
+
 def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:
     """Which records have a value, in any column, that is not of its kind."""
     wrong = np.zeros(len(frame), dtype=bool)

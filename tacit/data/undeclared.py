@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import checks
-from tacit.data.columns import column_of, infinite, others, read_numbers, show, where
+from tacit.data.columns import (
+    column_of,
+    infinite,
+    others,
+    read_numbers,
+    show,
+    where,
+    with_comma,
+)
 from tacit.data.dates import FORMATS, formats_of, read_dates
 from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.guessing import MANY, columns_there, guess_kinds, kind_of
@@ -290,10 +298,17 @@ def _check_mixed(column: pd.Series, decimal: str, few: bool) -> None:
     wrong = read_numbers(column, decimal=decimal)[1]
     if 2 * wrong.sum() < len(column):
         row = int(wrong.argmax())
+        value = column.iloc[row]
+        comma = ""
+        if decimal == "." and with_comma(value) and not _THOUSANDS.fullmatch(value.strip()):
+            comma = (
+                "if it is a number with a decimal comma, write all records, and all files that "
+                "are read together, with one decimal mark; else "
+            )
         raise ProblemError(
-            f"column {column.name!r}: {where(column, row)} holds {show(column.iloc[row])}, and "
-            f"{len(column) - wrong.sum():,} of {len(column):,} values are numbers; correct it, "
-            "leave it empty, or declare it as a code of missing values (missing_values)"
+            f"column {column.name!r}: {where(column, row)} holds {show(value)}, and "
+            f"{len(column) - wrong.sum():,} of {len(column):,} values are numbers; {comma}correct "
+            "it, leave it empty, or declare it as a code of missing values (missing_values)"
         )
 
 

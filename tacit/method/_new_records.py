@@ -96,6 +96,8 @@ def prepared(data: pd.DataFrame, schema: Schema) -> Prepared:
             "one, or leave the record out"
         ) from None
     except Unread as error:
+        comma = "if its comma marks the decimals, load the table with decimal=','; "
         raise error.with_remedies(
-            "correct the value, leave it empty as a missing one, or leave the record out"
+            f"{comma if error.comma else ''}correct the value, leave it empty as a missing one, or "
+            "leave the record out"
         ) from None

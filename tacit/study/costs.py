@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from tacit.errors import ConfigError, TacitError
 from tacit.problem.boxes import CostBox
@@ -18,12 +17,11 @@ from tacit.problem.host import Host
 from tacit.problem.owned import Dispatch, Owned, Separate
 from tacit.problem.problem import Problem, starting_point
 from tacit.problem.regularisers import REGULARISERS
-from tacit.study._grammar import locate, toml
-from tacit.study._grammar.explain import explain
 from tacit.study._sections.common import plain
 from tacit.study._sections.simulator import OwnerFile, OwnerSection, SimulatorSection
 from tacit.study.functions import function
-from tacit.study.read import Source, place, rest
+from tacit.study.owner_file import read_owner_file
+from tacit.study.read import Source
 from tacit.study.section_text import value_text
 
 
@@ -114,25 +112,10 @@ def read_owner(path: Path) -> OwnCost:
     Raises:
         ConfigError: it cannot be read, or says something else.
     """
-    try:
-        text = toml.read_bytes(path).decode()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ConfigError(
-            f"{path} cannot be read ({reason}); in this study each owner has a file such as "
-            'simulator.toml with command = ["./simulate"]'
-        ) from error
-    document = toml.parse(text, path.name)
-    try:
-        return OwnCost(path, OwnerFile.model_validate(document))
-    except ValidationError as error:
-        known = locate.lines(text)
-        raise ConfigError(
-            "\n".join(
-                place(path.name, at, known) + rest(at, words)
-                for at, words in explain(error, document, OwnerFile)
-            )
-        ) from error
+    wanted = (
+        'in this study each owner has a file such as simulator.toml with command = ["./simulate"]'
+    )
+    return OwnCost(path, read_owner_file(path, OwnerFile, wanted))
 
 
 def owner_text(source: Source, agent: int) -> str:

@@ -15,8 +15,10 @@ from typing import Any
 
 from tacit import checks
 from tacit.arguments import checked
+from tacit.data.rules import level_key
 from tacit.errors import ConfigError
 from tacit.method.glm import FamilyName
+from tacit.study.declaring import column_of_sites
 from tacit.study.draft_model import columns_of, family_of, model_text
 from tacit.study.draft_text import OPEN, features_of, study_text
 from tacit.study.reading import AS_USUAL, Reading, relative
@@ -29,12 +31,15 @@ class Draft:
     Attributes:
         text: text of the file, TOML.
         columns: number of columns of the table.
+        used: how many of them the study names.
         target: name of the column to predict.
         site: name of the column that holds each record's site, `None` for simulated sites.
         to_declare: number of lines left open.
         decimal_commas: columns that would be numbers if commas were decimal marks.
         left_out: columns that are left out, because they say who a record is about.
-        repeated: those of them in which several records have the same value. Private.
+        repeated: columns that say who a record is about, in which several records have the same
+            value. Private.
+        zero_one: columns of numbers that are 0 and 1 only, and are taken for no and yes.
         reading: how the table is read.
         like_values: names of columns that look like values, if most do: the line of names may be
             missing.
@@ -46,12 +51,14 @@ class Draft:
 
     text: str
     columns: int
+    used: int
     target: str
     site: str | None
     to_declare: int
     decimal_commas: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
+    zero_one: tuple[str, ...] = ()
     reading: Reading = AS_USUAL
     like_values: tuple[str, ...] = ()
     codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -79,10 +86,12 @@ def draft(
         data: path of the table.
         folder: folder of the study file; its path to the data is relative where possible.
         target: name of the column to predict; the last one by default.
-        site: name of the column that holds each record's site; by default sites are simulated.
+        site: name of the column that holds each record's site; by default sites are simulated, or
+            with `*` in the path each file is one.
         formula: model of a regression with intervals, such as "visits ~ age + C(sex)"; its target
             is the column to predict, and no other columns are used.
-        family: distribution of its target; by default gaussian for numbers, else binomial.
+        family: distribution of its target; by default gaussian for numbers, else binomial, as for
+            numbers that are 0 and 1 only.
         bounds_from_data: whether to declare the data's own bounds and levels public; leaks
             information.
         reading: options for reading the file.
@@ -103,6 +112,8 @@ def draft(
         identifiers,
         kind_of,
         names_like_values,
+        of_zero_and_one,
+        several_of_one,
     )
     from tacit.data.loaders import load
     from tacit.data.oddities import PRIVATE, far_codes, spellings, too_many_sites
@@ -117,7 +128,7 @@ def draft(
     found, told = reading.settled(table)
     frame = guess_kinds(table, found.decimal or ".")
     codes = codes_among_numbers(frame, found.decimal or ".")
-    place = _column(site, frame, "site", data)
+    place = _column(column_of_sites(data, site), frame, "site", data)
     if family is not None and formula is None:
         raise ConfigError(f"family={family!r} belongs to a formula; give one, or leave it out")
     if formula is not None and target is not None:
@@ -140,6 +151,13 @@ def draft(
     for name in codes:
         numbers = read_numbers(column_of(frame, name), decimal=found.decimal or ".")[0]
         frame = frame.assign(**{name: numbers})
+    by_levels = family in ("binomial", "multinomial")
+    numbers = {place} if family is None or by_levels else {place, chosen}
+    truths = {name: of for name, of in of_zero_and_one(frame).items() if name not in numbers}
+    frame = frame.assign(**truths)
+    predicted = column_of(frame, chosen)
+    if by_levels and kind_of(predicted) == "numeric":
+        frame = frame.assign(**{chosen: predicted.map(level_key, "ignore").astype(object)})
     text = study_text(
         frame,
         relative(data, Path(folder)),
@@ -155,16 +173,19 @@ def draft(
         missing_values=missing_values,
         maps=maps,
     )
-    used = [*features_of(frame, chosen, place, people, names), chosen]
+    used = list(dict.fromkeys([*features_of(frame, chosen, place, people, names), chosen]))
+    persons = [name for name in several_of_one(table) if name not in (*used, place)]
     return Draft(
         text,
         len(frame.columns),
+        len({*used, place} - {None}),
         chosen,
         place,
         text.count(OPEN),
         tuple(with_commas(table)) if found.decimal == "." else (),
         tuple(people),
-        tuple(name for name in people if frame[name].dropna().duplicated().any()),
+        tuple(persons),
+        tuple(name for name in used if name in truths),
         found,
         tuple(names_like_values(table)),
         codes,

@@ -23,6 +23,7 @@ from tacit.data.target import TARGETS, BinaryTarget
 from tacit.errors import ConfigError, ProblemError
 from tacit.study._sections.common import plain
 from tacit.study._sections.data import site_column
+from tacit.study._sections.statistics import ColumnSection
 from tacit.study.read import Source
 from tacit.study.reading import OPTIONS, options_of
 
@@ -274,15 +275,27 @@ def _features(source: Source, columns: list[str] | None, patterns: bool) -> dict
                     f"no column matches {name!r}; the table has {', '.join(columns[:12])}"
                 )
             found |= {column: built for column in matching if column not in data.features}
-    model = getattr(source.study, "model", None)
-    if model is None:
-        return found
-    # a record that lacks another column is not left out
-    with source.section("model", "formula"):
-        used = {*named_in(model.formula), model.weights} - {None}
-    if not patterns and not used <= found.keys():
+    used = _used(source)
+    if not used or (not patterns and not used <= found.keys()):
         return found  # who reads the formula says which is missing, and which there are
+    # a record that lacks another column is not left out
     return {name: feature for name, feature in found.items() if name in used}
+
+
+def _used(source: Source) -> set[str]:
+    """The columns that a regression or a statistic asks for; none where all are features."""
+    model = getattr(source.study, "model", None)
+    if model is not None:
+        with source.section("model", "formula"):
+            return {*named_in(model.formula), *([] if model.weights is None else [model.weights])}
+    if not source.statistics:
+        return set()
+    given = (
+        each
+        for _, value in source.study.method
+        for each in (value if isinstance(value, tuple) else (value,))
+    )
+    return {each.column for each in given if isinstance(each, ColumnSection)}
 
 
 def _with_codes(values: dict[str, Any], kind: str, codes: Sequence[Any]) -> dict[str, Any]:

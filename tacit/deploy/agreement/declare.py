@@ -29,6 +29,7 @@ class Count:
         exact: whether it must be the exact number of records; otherwise it is an upper bound.
         records: number of records that remain.
         dropped: number of records left out because they lack a value.
+        lacking: number of records dropped because they lack a value of a column, by column.
         moved: number of values beyond a declared bound, which are moved to it, by column.
         repeated: columns whose names say who a record is about, and of which several records have
             one value, where the study protects single records.
@@ -47,6 +48,7 @@ class Count:
     moved: Mapping[str, int]
     unfit: str
     repeated: tuple[str, ...] = ()
+    lacking: Mapping[str, int] = field(default_factory=dict)
     cost: bool = False
     far: Mapping[str, Sequence[str]] = field(default_factory=dict)
     spellings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -70,6 +72,8 @@ def count(source: Source, data: Path) -> Count:
         except TacitError as error:
             unfit = str(error)
         return Count(1, exact=True, records=1, dropped=0, moved={}, unfit=unfit, cost=True)
+    from tacit.data.total import lacking
+
     table = read_table(source, data)
     total, of = table.total, len(table.frame)
     records = len(total.rows)
@@ -82,7 +86,8 @@ def count(source: Source, data: Path) -> Count:
         dropped=of - records,
         moved=total.moved,
         unfit=unfit_records(table),
-        repeated=repeated_persons(source, data),
+        lacking=lacking(table.frame, table.declared),
+        repeated=repeated_persons(source, table),
         far=far,
         spellings=alike,
     )

@@ -12,10 +12,15 @@ from tacit.errors import ProblemError
 from tacit.privacy.facts import Fact, public
 from tacit.problem.erm import EmpiricalRisk
 from tacit.study.build import build_method
+from tacit.study.own_table import load_own
 from tacit.study.read import Source
 
 if TYPE_CHECKING:
     from tacit.data.total import Total
+
+
+_OWN = "docs/your_data.md has an example"
+"""Where files of owners about their tables are described."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +41,20 @@ class Table:
 def read_table(source: Source, data: Path) -> Table:
     """Read an owner's table.
 
+    Args:
+        source: the study.
+        data: path of the table, or of the file that says how it is written (`OwnTable`).
+
     Raises:
         ConfigError: columns that do not fit the study.
         ProblemError: a file that cannot be read.
     """
     from tacit.data.total import prepare_total
 
-    frame = _frame(source, data)
+    # in a file of the owner's: an error about it is no error in the study
+    frame, decimal = load_own(data, source.study.data)
     with source.section("data"):
-        declared = _declared(source, frame)
+        declared = replace(_declared(source, frame), decimal=decimal)
         return Table(frame, declared, prepare_total(frame, declared))
 
 
@@ -52,14 +62,6 @@ def read_records(source: Source, data: Path) -> tuple[Total, int]:
     """An owner's records as a run uses them, and the number of rows in the table."""
     table = read_table(source, data)
     return table.total, len(table.frame)
-
-
-def _frame(source: Source, data: Path) -> Any:
-    """The table in a file of the owner's: an error about it is no error in the study."""
-    from tacit.data.loaders import load
-    from tacit.study.reading import options_of
-
-    return load(data, **options_of(source.study.data, data.name))
 
 
 def _declared(source: Source, frame: Any) -> Schema:
@@ -78,19 +80,33 @@ def unfit_records(table: Table) -> str:
         The number of such records, all values that do not fit, and what is wrong with the first;
         empty if all fit.
     """
+    from tacit.data.columns import Undeclared, Unread, listed
     from tacit.data.table import prepare
     from tacit.data.total import unfit_values
 
-    unfit, frame, declared = table.total.unfit, table.frame, table.declared
+    unfit, declared = table.total.unfit, table.declared
     if not unfit.any():
         return ""
+    frame = table.frame.iloc[table.total.rows]
     values = "; ".join(
-        f"{name}: {', '.join(f'{value} ({count:,})' for value, count in found.items())}"
-        for name, found in unfit_values(frame, declared).items()
+        f"{name}: {listed(found)}" for name, found in unfit_values(frame, declared).items()
     )
     each = f" Values that do not fit: {values}." if values else ""
     try:
         prepare(frame, declared)
+    except Undeclared as error:
+        told = (
+            f"{error.first}; correct it, or say in a file about your table what it means: "
+            f"map = {error.recoding} ({_OWN})"
+        )
+    except Unread as error:
+        written = "map, missing_values"
+        if error.comma:
+            written = 'decimal = "," if its comma marks the decimals'
+        told = (
+            f"{error.first}; correct it, or say in a file about your table how it is written: "
+            f"{written} ({_OWN})"
+        )
     except ProblemError as error:
         told = str(error)
     else:  # pragma: no cover - the two agree on what fits
@@ -120,23 +136,22 @@ def odd_values(table: Table) -> tuple[dict[str, list[str]], dict[str, dict[str, 
     return odd(frame, table.declared.features, table.declared.decimal)
 
 
-def repeated_persons(source: Source, data: Path) -> tuple[str, ...]:
+def repeated_persons(source: Source, table: Table) -> tuple[str, ...]:
     """Columns that say who a record is about, with a value that several of an owner's records have.
 
     None where the study protects all records of a person. Private, only for the owner.
 
     Args:
         source: the study.
-        data: file of the owner's records.
+        table: the owner's table.
     """
     from tacit.data.guessing import several_of_one
 
     privacy = source.study.privacy
     if privacy is None or privacy.records_per_person > 1:
         return ()
-    frame = _frame(source, data)
-    declared = _declared(source, frame)
-    return tuple(name for name in several_of_one(frame) if name not in declared.features)
+    declared = table.declared.features
+    return tuple(name for name in several_of_one(table.frame) if name not in declared)
 
 
 def counts_are_public(source: Source, names: Sequence[str]) -> bool:

@@ -8,6 +8,8 @@ import pytest
 
 from tacit.data.csv_dialect import decimal_of, decoded, separator_of
 from tacit.data.csv_files import column_names, load_csv
+from tacit.data.schema import Numeric, Schema
+from tacit.data.table import prepare
 from tacit.errors import ProblemError
 
 TABLE = "Größe (cm);Gewicht;Klinik\n183,5;80;Köln\n171,2;75;Bonn\n"
@@ -90,3 +92,25 @@ def test_row_names_of_r_and_pandas_get_a_name(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     pd.DataFrame({"age": [30, 41]}, index=["p1", "p2"]).to_csv(path)
     assert load_csv(path).to_dict("list") == {"row": ["p1", "p2"], "age": ["30", "41"]}
+
+
+def test_numbers_with_a_decimal_comma_get_a_point(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("dose;day;town;none;version\n1,5;03.04.2024;Bonn, Ost;;7.1\n2;;Ulm;;x\n;;;;\n")
+    found = load_csv(path, decimal=",")
+    assert found["dose"].tolist()[:2] == ["1.5", "2"] and found["dose"].isna()[4]
+    assert found.drop(columns="dose").equals(load_csv(path).drop(columns="dose"))
+    path.write_text("dose;cost\n1,5;1.234\n2;980\n")
+    with pytest.raises(ProblemError, match=r"a\.csv: column 'cost': line 2 holds '1\.234', and"):
+        load_csv(path, decimal=",")
+    with pytest.raises(ProblemError, match="decimal=';' must be"):
+        load_csv(path, decimal=";")
+
+
+def test_tables_with_either_mark_are_read_together(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("dose;ill\n1,5;1\n2,5;0\n")
+    (tmp_path / "b.csv").write_text("dose,ill\n1.5,1\n2.5,0\n")
+    tables = {"a": load_csv(tmp_path / "a.csv", decimal=","), "b": load_csv(tmp_path / "b.csv")}
+    schema = Schema({"dose": Numeric(0, 3)}, None, intercept=False)
+    first, second = (prepare(each, schema).features.tolist() for each in tables.values())
+    assert first == second

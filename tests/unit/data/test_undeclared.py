@@ -82,3 +82,10 @@ def test_numbers_with_a_text_among_them_are_refused_and_not_left_out() -> None:
     frame = pd.DataFrame({"ill": [0, 1] * 50 + [0], "crp": pd.Series(numbers, dtype="string")})
     with pytest.raises(ProblemError, match=r"'n/a', and 100 of 101 values are numbers"):
         describable(frame, None, None, None, {})
+
+
+def test_decimal_commas_beside_points_are_told() -> None:
+    mixed = table(["30.5", "0,89"])
+    refused(mixed, "holds '0,89', and 51 of 52 values are numbers; if it is a number with a dec")
+    refused(table(["30.5", "about 3"]), "values are numbers; correct it")
+    refused(table(["30.5", "1,024"]), "values are numbers; correct it")

@@ -9,6 +9,8 @@ from tacit.errors import ConfigError, ProblemError
 from tacit.study import assemble, parse_study
 from tacit.study.drafting import draft
 
+pytestmark = pytest.mark.usefixtures("text_columns")
+
 
 def table(folder: Path, text: str) -> Path:
     path = folder / "visits.csv"
@@ -134,3 +136,51 @@ def test_a_column_of_as_many_sites_as_records_is_told(tmp_path: Path) -> None:
         draft(path, target="dose", site="who")
     assert told[0].filename == __file__
     draft(path, target="dose", site="ward")
+
+
+def test_zero_and_one_are_no_and_yes_unless_the_family_is_of_numbers(tmp_path: Path) -> None:
+    rows = "".join(f"{20 + i},{i % 2},{i % 3 % 2},{1 + i % 2},P{i // 2}\n" for i in range(12))
+    path = table(tmp_path, "age,ill,smoker,grade,Patient\n" + rows)
+
+    def made(formula: str, family: Any = None) -> Any:
+        found = draft(path, formula=formula, family=family, folder=tmp_path)
+        text = found.text.replace("# declare: ", "").replace('["a", "b"]', '["1", "2"]')
+        study: Any = parse_study(text, folder=tmp_path).study
+        kinds = {name: each.kind for name, each in study.data.features.items()}
+        return found, study.model.family, kinds
+
+    found, family, kinds = made("ill ~ age + smoker")
+    assert (family, kinds) == (
+        "binomial",
+        {"ill": "boolean", "age": "numeric", "smoker": "boolean"},
+    )
+    assert found.zero_one == ("ill", "smoker")
+    found, family, kinds = made("ill ~ age", "gaussian")
+    assert (family, kinds, found.zero_one) == (
+        "gaussian",
+        {"ill": "numeric", "age": "numeric"},
+        (),
+    )
+    assert made("grade ~ age", "binomial")[2]["grade"] == "categorical"
+    assert made("grade ~ age")[1:] == ("gaussian", {"grade": "numeric", "age": "numeric"})
+    assert "positive = true" in draft(path, target="ill").text
+
+
+def test_a_draft_says_how_many_columns_it_uses_and_that_a_person_has_several_records(
+    tmp_path: Path,
+) -> None:
+    path = table(tmp_path, "Patient,age,sex,crp,ill\n" + "P1,30,f,1,yes\nP1,31,m,2,no\n")
+    found = draft(path, formula="ill ~ age")
+    assert (found.used, found.columns, found.repeated) == (2, 5, ("Patient",))
+    assert draft(path, formula="ill ~ age + Patient").repeated == ()
+    found = draft(path)
+    assert (found.used, found.repeated) == (4, ("Patient",))
+
+
+def test_files_that_are_read_together_are_sites(tmp_path: Path) -> None:
+    for name in ("North", "South"):
+        table(tmp_path, "age,ill\n30,1\n50,0\n40,1\n").rename(tmp_path / f"{name}.csv")
+    for given in ({}, {"formula": "ill ~ age"}):
+        found = draft(tmp_path / "*.csv", folder=tmp_path, **given)
+        assert (found.target, found.site, found.used) == ("ill", "file", 3)
+        assert 'by = "column"\ncolumn = "file"' in found.text

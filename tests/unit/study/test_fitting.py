@@ -14,6 +14,8 @@ from tacit.study.read import parse_study
 from tacit.study.reading import Reading
 from tacit.study.tables import divide
 
+pytestmark = pytest.mark.usefixtures("text_columns")
+
 ROWS = [("North", 40, "yes", "P1"), ("South", 50, "no", "P1"), ("North", 60, "no", "P2")]
 
 
@@ -50,6 +52,16 @@ def test_what_is_declared_for_other_commands_is_not_used(table: Path) -> None:
         for each in (by_all | more, by_all | {"bounds": more["bounds"]})
     ]
     assert made[0].text == made[1].text
+
+
+def test_columns_of_numbers_are_in_a_table_1_that_names_none(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    ages = [f"{40 + each / 2}".replace(".", ",") for each in range(60)]
+    path.write_text("age;died\n" + "".join(f"{age};{i % 2}\n" for i, age in enumerate(ages)))
+    keys = {"title": "t", "missing": "drop", "reading": Reading()}
+    found = describe_study(path, [], lambda names: {"name": "table1", "columns": names}, **keys)
+    assert found.taken == {"age": "bounds 40 to 69.5", "died": "levels 0 and 1"}
+    assert 'columns = ["age", "died"]' in found.text and 'decimal = ","' in found.text
 
 
 def test_sites_that_are_read_off_the_records_are_named_and_declared_ones_are_kept(
