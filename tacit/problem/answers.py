@@ -125,7 +125,7 @@ def unanswered(
     else:
         text += f" {error.remedy}"
     if error.chance and not retried:
-        text += "; on_failure='retry' asks again where it fails by chance"
+        text += "; where it fails by chance, tries=3 asks again"
     return OracleError(text)
 
 

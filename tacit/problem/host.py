@@ -247,7 +247,7 @@ class Host:
         self._given_up = set()
         stored = None if fresh else self._stored
         if stored is not None:
-            usable &= ~self._found(stored, values, x, owners, usable)
+            usable &= ~self._found(stored, values, x, owners, groups, usable)
         jobs: list[_Job] = []
         for agent in np.unique(owners[usable]):
             rows = np.flatnonzero(usable & (owners == agent))
@@ -255,8 +255,8 @@ class Host:
                 jobs.append(_Job(int(agent), int(groups[some[0]]), some, x[some]))
         try:
             for job, outcome in self._outcomes(jobs):
-                if stored is not None and outcome.values is not None:
-                    stored.keep(job.agent, job.points, outcome.values)
+                if stored is not None:
+                    self._keep(stored, job, outcome)
                 self._note(job, outcome)
                 if outcome.values is not None:
                     width = outcome.values.shape[1]
@@ -272,15 +272,23 @@ class Host:
             return numbers
         return numbers // int(np.prod(batch[-1:]))
 
+    def _keep(self, stored: Evaluations, job: _Job, outcome: _Outcome) -> None:
+        if outcome.values is not None:
+            stored.keep(job.agent, job.points, outcome.values)
+        elif self._skips(outcome) and self._error is None:  # not what an interrupt has ended
+            stored.keep_failure(job.agent, job.points, str(outcome.error))
+
     def _found(
         self,
         stored: Evaluations,
         values: Float[np.ndarray, "m n"],
         x: Float[np.ndarray, "m p"],
         owners: Int[np.ndarray, " m"],
+        groups: Int[np.ndarray, " m"],
         usable: Bool[np.ndarray, " m"],
     ) -> Bool[np.ndarray, " m"]:
-        """Fill in the values of points that were evaluated before; which these are."""
+        """Fill in the values of points that were evaluated or skipped before; which these are."""
+        skipping = self.evaluation.on_failure == "skip"
         found = np.zeros(len(owners), dtype=bool)
         for row in np.flatnonzero(usable):
             agent = int(owners[row])
@@ -289,6 +297,10 @@ class Host:
                 values[row], found[row] = 0.0, True
                 values[row, : len(known)] = known
                 self._valued(agent, x[row][None], np.asarray(known)[None])
+            elif skipping and (told := stored.failure(agent, x[row])) is not None:
+                found[row] = True
+                self._given_up.add(int(groups[row]))
+                self.tally.skip(agent, 1, told)
         self._answered += int(np.sum(found))
         return found
 
@@ -338,7 +350,7 @@ class Host:
         if job.group in self._given_up:
             return _Outcome(None, None, 0)
         outcome = None
-        for tries in range(1, self.evaluation.tries + 1):
+        for tries in range(1, self.evaluation.attempts + 1):
             if self._error is not None:
                 return outcome
             outcome = self._once(ask, job, tries)
@@ -362,7 +374,7 @@ class Host:
             answer = np.asarray(ask(argument, agent))
         except Unanswered as error:
             found: BaseException | None = unanswered(
-                error, agent, points[0], self.evaluation.names, self.evaluation.tries > 1
+                error, agent, points[0], self.evaluation.names, self.evaluation.attempts > 1
             )
             found.__cause__ = error.__cause__
         except (Exception, SystemExit) as error:

@@ -99,7 +99,8 @@ def _own_cost(source: Source, agent: int, folder: Path, given: OwnerFile) -> Cos
     one = replace(_owned(given, folder), cwd=None)
     if given.command is not None:  # of no other site is there a folder here
         one = replace(one, cwd=str(folder / (given.cwd or "")).replace("{agent}", str(agent)))
-    calls = chosen.simulator.model_copy(update={"cache": None, "workers": given.workers or 1})
+    own = {"workers": given.workers or 1, "tries": given.tries or chosen.simulator.tries}
+    calls = chosen.simulator.model_copy(update={"cache": None, **own})
     how = _how(source, calls, (one,) * len(_sites(source)))
     if given.cache is not None:
         how = replace(how, cache=folder / given.cache)
@@ -215,6 +216,7 @@ def _how(source: Source, simulator: SimulatorSection, owners: tuple[Owned, ...])
         workers=workers,
         timeout=simulator.timeout,
         on_failure=simulator.on_failure,
+        tries=simulator.tries,
         cache=source.folder / str(simulator.cache) if cached else None,
         stochastic=simulator.stochastic,
         owners=owners,

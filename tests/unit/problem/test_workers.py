@@ -131,6 +131,22 @@ def test_retry_asks_three_times(tmp_path: Path, workers: int | None) -> None:
     assert always.calls.tolist() == [3, 0, 0]
 
 
+@pytest.mark.parametrize("workers", [None, 1])
+def test_a_point_is_skipped_after_all_its_tries(tmp_path: Path, workers: int | None) -> None:
+    def flaky(x: Any, agent: int) -> float:
+        (tmp_path / f"{agent} {len(list(tmp_path.iterdir()))}").touch()
+        return float("nan") if len(list(tmp_path.glob(f"{agent} *"))) <= agent else float(agent)
+
+    host = black_box(flaky, 3, on_failure="skip", tries=2, workers=workers).host
+    assert asked(host)[:2].tolist() == [0.0, 1.0]
+    assert host.calls.tolist() == [1, 2, 2]
+    assert host.tally.skipped.tolist() == [0, 0, 1]
+    assert host.tally.failure[2].endswith("This was the last of 2 tries")
+    host.raise_pending()
+    with pytest.raises(ProblemError, match="tries=1: on_failure='retry' asks again"):
+        black_box(flaky, 3, on_failure="retry", tries=1)
+
+
 def test_skip_leaves_a_point_out_and_goes_on() -> None:
     def partial(x: Any, agent: int) -> float:
         if agent == 1:
@@ -189,8 +205,8 @@ def test_a_skipped_agent_answers_zero() -> None:
     task.objectives.raise_pending()
     assert task.objectives.assumptions == (
         "the function of each cost uses data of its own agent only and is deterministic",
-        "what others can see of how long evaluations take and which fail and are skipped tells "
-        "nothing of the costs",
+        "what others can see of how long evaluations take and which fail and are repeated or "
+        "skipped tells nothing of the costs",
     )
 
 
@@ -301,7 +317,8 @@ def test_a_program_has_a_folder_and_variables_for_each_agent(tmp_path: Path) -> 
         (
             "seq 9 >&2; echo lost >&2; exit 3",
             "agent 0 ended with exit status 3, at x0 = 0, x1 = 1. Its standard error ends with:\n"
-            "    6\n    7\n    8\n    9\n    lost\nCorrect the program; on_failure='retry'",
+            "    6\n    7\n    8\n    9\n    lost\n"
+            "Correct the program; where it fails by chance, tries=3 asks again$",
         ),
         ("echo about 3", "printed 'about 3' as its last line instead of one number"),
         ("echo 7 >&2", "printed nothing instead of one number, .*\n    7\nLet the program print"),

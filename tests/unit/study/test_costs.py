@@ -97,7 +97,10 @@ def test_evaluations_are_made_as_the_study_says(folder: Path) -> None:
     keys = f'{ALIKE}\nworkers = 2\ntimeout = 50\non_failure = "retry"\nstochastic = true\n'
     how = alike(folder, f'{keys}cache = "kept.sqlite"').objectives.host.evaluation
     assert (how.workers, how.timeout, how.on_failure, how.stochastic) == (2, 50, "retry", True)
-    assert how.cache == folder / "kept.sqlite"
+    assert how.cache == folder / "kept.sqlite" and how.attempts == 3
+    assert alike(folder, f"{keys}tries = 2").objectives.host.evaluation.attempts == 2
+    with pytest.raises(ConfigError, match=r"toml:\d+: \[problem.simulator\] tries: 1: on_failure"):
+        alike(folder, f"{keys}tries = 1")
 
 
 def test_a_sweep_measures_the_objective_at_the_answer(folder: Path) -> None:
@@ -243,6 +246,14 @@ def test_an_owner_evaluates_what_its_own_file_names(folder: Path) -> None:
         asked = own.host.evaluate(np.array([0.5, 0.25]), own.agent)
         there = whole.objectives.host.evaluate(np.array([0.5, 0.25]), np.array(agent))
         assert asked == there
+
+
+def test_an_owner_says_how_often_it_tries(folder: Path) -> None:
+    skipping = STUDY.replace("timeout = 60", 'timeout = 60\non_failure = "skip"\ntries = 2')
+    source, path = parse_study(skipping, folder=folder), folder / "own.toml"
+    for keys, tries in (("", 2), ("tries = 5\n", 5)):
+        path.write_text(keys + ALIKE)
+        assert own_cost(source, 1, read_owner(path)).host.evaluation.attempts == tries
 
 
 @pytest.mark.parametrize(
