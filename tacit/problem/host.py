@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Bool, Float, Int
 
 from tacit.errors import OracleError
+from tacit.escape import one_line
 from tacit.problem.answers import (
     check_function,
     complaint,
@@ -276,7 +277,7 @@ class Host:
         if outcome.values is not None:
             stored.keep(job.agent, job.points, outcome.values)
         elif self._skips(outcome) and self._error is None:  # not what an interrupt has ended
-            stored.keep_failure(job.agent, job.points, str(outcome.error))
+            stored.keep_failure(job.agent, job.points, one_line(str(outcome.error)))
 
     def _found(
         self,
@@ -324,7 +325,7 @@ class Host:
         self._calls[job.agent] += many * outcome.tries
         self._answered += many
         if self._skips(outcome):
-            self.tally.skip(job.agent, many, str(outcome.error))
+            self.tally.skip(job.agent, many, one_line(str(outcome.error)))
         if outcome.values is not None:
             self._valued(job.agent, job.points, outcome.values)
         if how.progress is not None:

@@ -335,6 +335,17 @@ def test_programs_that_fail(script: str, message: str) -> None:
         host.raise_pending()
 
 
+def test_what_a_skipped_program_said_is_one_line() -> None:
+    script = 'echo licence server >&2; echo busy >&2; test "$0" != 1 && echo 3'
+    task = black_box_problem(
+        command=["sh", "-c", script, "{agent}"], agents=3, x0=[0.5], on_failure="skip"
+    )
+    found = tacit.run(task, network.Coordinator(3), method.ORZO(step=0.1), rounds=1, seed=0)
+    told = found.failures["agent 1"]
+    assert "Its standard error ends with: licence server | busy. Correct the program" in told
+    assert told in found.summary()
+
+
 @pytest.mark.parametrize("stream", ["1", "2"])
 def test_a_program_that_prints_without_end(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "LARGEST", 1_000_000)
