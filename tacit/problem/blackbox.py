@@ -53,8 +53,8 @@ def black_box(
         command: an external program and its arguments, instead of a function. It is started for
             every evaluation, gets `{"x": [...], "agent": 0}` as JSON on its standard input and
             prints one number as its last line. In its arguments `{x}` stands for all values with
-            commas between them, `{agent}` for the agent's number, and `{x0}`, `{x1}`, ... (or the
-            names of the parameters) for single values.
+            commas between them, `{agent}` for the agent's number (in the program's name, too), and
+            `{x0}`, `{x1}`, ... (or the names of the parameters) for single values.
         cwd: folder that the program is started in, by default that of this process; with `{agent}`
             in it a folder for each agent.
         env: variables of the program's environment besides those of this process, with the same

@@ -155,10 +155,11 @@ class Evaluation:
         if self.command is None:
             return Evaluations(Path(self.cache), function, own)
         program = self._program()
-        if self.cwd is not None or self.env is not None:
-            # the files that a command names may be others in each folder
+        several = any("{agent}" in each for each in program.command)
+        if several or self.cwd is not None or self.env is not None:
+            # the files that a command names may be others for each agent
             folders = [program.folder(agent) for agent in range(len(own))]
-            files = [of_command(program.command, folder) for folder in folders]
+            files = [of_command(program.named(k), folder) for k, folder in enumerate(folders)]
             places = [None if folder is None else str(folder) for folder in folders]
             variables = dict(self.env or {})
             own = tuple((*each, variables) for each in zip(own, places, files, strict=True))
@@ -173,7 +174,7 @@ class Evaluation:
         if self.command is not None:
             program = self._program()  # refused here, not in a run
             for agent in range(len(own)):
-                program.check_folder(agent)
+                program.check(agent)
             return Crew(lambda: self._program(program.command), self.workers or 1)
         if self.workers is None:
             return None

@@ -14,6 +14,7 @@ from jaxtyping import ArrayLike, Bool, Float, Int
 from tacit.errors import OracleError
 from tacit.escape import one_line
 from tacit.problem.answers import (
+    called,
     check_function,
     complaint,
     not_finite,
@@ -104,6 +105,7 @@ class Host:
         self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
         self._looked: dict[int, Seen] = {}
+        self._names: tuple[str, ...] = ()
         self._inside = False
         self.recount()
         self._given_up = set[int]()
@@ -124,7 +126,18 @@ class Host:
 
     def evaluated(self, how: Evaluation) -> Host:
         """The same calls, made in another way."""
-        return Host(self._function, self._own, self._counts, self._batched, self._width, how)
+        host = Host(self._function, self._own, self._counts, self._batched, self._width, how)
+        host.name(self._names)
+        return host
+
+    def name(self, names: Sequence[str]) -> None:
+        """Call agents by these names in errors; "agent 0" and so on where there are none."""
+        self._names = tuple(names)
+        self.recount()
+
+    def who(self, agent: int) -> str:
+        """Name of an agent in errors."""
+        return called(agent, self._names)
 
     def beside(self, own: tuple[Any, ...], counts: tuple[int, ...]) -> Host:
         """Calls of the same function with other second arguments, none of which is stored.
@@ -149,7 +162,7 @@ class Host:
 
     def recount(self) -> None:
         """Begin a new `tally`: what became of evaluations from here on."""
-        self.tally = Tally.of(len(self._own), self._looked)
+        self.tally = Tally.of(len(self._own), self._looked, self._names)
 
     def raise_pending(self) -> None:
         """Raise the first error since the last call, if there was one, and forget it."""
@@ -368,20 +381,20 @@ class Host:
         return outcome
 
     def _once(self, ask: Callable[[Any, int], Any], job: _Job, tries: int) -> _Outcome:
-        points, agent = job.points, job.agent
+        points, agent, who = job.points, job.agent, self.who(job.agent)
         width = self._width_of(agent)
         argument = points.copy() if self._batched else points[0].copy()
         try:
             answer = np.asarray(ask(argument, agent))
         except Unanswered as error:
             found: BaseException | None = unanswered(
-                error, agent, points[0], self.evaluation.names, self.evaluation.attempts > 1
+                error, who, points[0], self.evaluation.names, self.evaluation.attempts > 1
             )
             found.__cause__ = error.__cause__
         except (Exception, SystemExit) as error:
             # sys.exit(...) ends the function, as in a worker, and not the run
             found = OracleError(
-                f"the black box of agent {agent} raised {type(error).__name__}: {error}, at "
+                f"the black box of {who} raised {type(error).__name__}: {error}, at "
                 f"{place(points[0], self.evaluation.names)}. {correction(str(error))}"
             )
             found.__cause__ = error
@@ -390,9 +403,9 @@ class Host:
         else:
             shape = (len(points),) if self._batched else ()
             shape = shape if self._counts is None else (*shape, width)
-            found = complaint(answer, shape, agent, points, self.evaluation.names)
+            found = complaint(answer, shape, who, points, self.evaluation.names)
             if found is None and self._counts is None:
-                found = not_finite(answer, agent, points, self.evaluation.names)
+                found = not_finite(answer, who, points, self.evaluation.names)
             if found is None:
                 values = answer.astype(np.float64).reshape(len(points), width)
                 return _Outcome(np.where(np.isfinite(values), values, np.nan), None, tries)

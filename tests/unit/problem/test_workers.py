@@ -311,6 +311,37 @@ def test_a_program_has_a_folder_and_variables_for_each_agent(tmp_path: Path) -> 
     assert again.calls.tolist() == [0, 1, 0]  # only what that file concerns
 
 
+def test_each_agent_may_have_a_program_of_its_own(tmp_path: Path) -> None:
+    cache, (first, second) = tmp_path / "kept.sqlite", [tmp_path / f"p{k}" for k in (0, 1)]
+    for agent, path in enumerate((first, second)):
+        path.write_text(f"#!/bin/sh\necho {agent + 1}\n")
+        path.chmod(0o755)
+    given: dict[str, Any] = {"command": [f"{tmp_path}/p{{agent}}"], "agents": 2, "cache": cache}
+    assert black_box_problem(**given, x0=[0.0]).value([0.0]) == 3.0
+    second.write_text("#!/bin/sh\necho 5\n")
+    again = black_box_problem(**given, x0=[0.0])
+    assert again.value([0.0]) == 6.0 and again.objectives.host.calls.tolist() == [0, 1]
+    second.unlink()
+    with pytest.raises(ProblemError, match=r"there is no program '.*p1' that can be run"):
+        black_box_problem(**given, x0=[0.0])
+    lists: Any = [["plants/p0.sh"], ["plants/p1.sh"]]
+    with pytest.raises(ProblemError, match=r"one command for all agents; write \{agent\} where"):
+        black_box(command=lists, agents=2)
+
+
+def test_errors_call_agents_by_their_names() -> None:
+    def broken(x: Any, agent: int) -> float:
+        raise RuntimeError("the valve stuck")
+
+    task = black_box_problem(broken, agents=2, x0=[0.0], names=["north", "south"])
+    with pytest.raises(OracleError, match="the black box of north raised RuntimeError"):
+        task.value([0.0])
+    script = ["sh", "-c", "exit 3"]
+    task = black_box_problem(command=script, agents=2, x0=[0.0], names=["north", "south"])
+    with pytest.raises(OracleError, match="the black box of north ended with exit status 3"):
+        task.value([0.0])
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [

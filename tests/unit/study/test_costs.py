@@ -93,6 +93,45 @@ def test_one_simulator_for_all_is_told_who_asks(folder: Path) -> None:
     assert alike(folder, command).value([1.0, 2.0]) == 21.0
 
 
+def test_a_program_may_have_the_number_of_the_site_in_its_name(folder: Path) -> None:
+    (folder / "plants").mkdir()
+    for agent in (0, 1):
+        program = folder / "plants" / f"p{agent}.sh"
+        program.write_text(f"#!/bin/sh\necho {agent + 3}\n")
+        program.chmod(0o755)
+    command = 'command = ["plants/p{agent}.sh"]\n'
+    assert alike(folder, command).value([0.0, 0.0]) == 7.0
+    text = STUDY.replace(f"timeout = 60\n[problem.simulator.sites]\n{PROGRAM}", command)
+    source, path = parse_study(text, folder=folder), folder / "own.toml"
+    path.write_text(owner_text(source, 1))
+    (folder / "plants" / "p0.sh").unlink()  # the other owner's is on another machine
+    own = own_cost(source, 1, read_owner(path))
+    assert own.host.evaluate(np.zeros(2), own.agent).tolist() == [4.0]
+    with pytest.raises(ConfigError, match=r"\[problem.simulator\] command: there is no program"):
+        alike(folder, command)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "told"),
+    [
+        ("{level}", "{lever}", 8, "command: {lever} is not a placeholder"),
+        ('env = { DEPTH = "2" }', 'cwd = "nowhere"', 8, "cwd: there is no folder"),
+        ("costs_of_tests:bowl", "costs_of_tests:bow", 9, "no function 'bow'"),
+        ("costs_of_tests:bowl", "costs_of_tests:alone", 9, "the black box of south"),
+    ],
+)
+def test_an_error_names_the_site_and_its_line(
+    folder: Path, old: str, new: str, line: int, told: str
+) -> None:
+    with (folder / "costs_of_tests.py").open("a") as module:
+        module.write("\ndef alone(x):\n    return 0.0\n")
+    with pytest.raises(ConfigError) as raised:
+        made(folder, old, new)
+    said, site = str(raised.value), {8: "north", 9: "south"}[line]
+    assert said.startswith(f"study.toml:{line}: [problem.simulator.sites") and told in said
+    assert site in said.partition(told)[0] + told
+
+
 def test_evaluations_are_made_as_the_study_says(folder: Path) -> None:
     keys = f'{ALIKE}\nworkers = 2\ntimeout = 50\non_failure = "retry"\nstochastic = true\n'
     how = alike(folder, f'{keys}cache = "kept.sqlite"').objectives.host.evaluation
@@ -294,7 +333,7 @@ def test_a_missing_file_says_what_belongs_there(folder: Path) -> None:
 
 
 def test_a_failure_ends_a_simulation_and_names_the_site(folder: Path) -> None:
-    with pytest.raises(OracleError, match="agent 1 raised RuntimeError: the valve stuck"):
+    with pytest.raises(OracleError, match="box of south raised RuntimeError: the valve stuck"):
         made(folder, "tests:bowl", "tests:broken").value([0.0, 0.0])
 
 
