@@ -104,16 +104,17 @@ def _look(
     agents = objectives.host.evaluation.different or (0,)
     for agent, values in objectives.host.twice(start, agents, began).items():
         if told := difference(*values):
-            raise ProblemError(
-                f"the black box of {objectives.host.who(agent)} {told} at the start, and is not "
-                "declared random; "
-                + (
-                    "write stochastic=True (in a study stochastic = true), and choose the step of "
-                    "its differences by problem.measure_noise; or let it take a fixed seed, and "
-                    "change no data that the next call uses"
-                    if isinstance(objectives, CostBox)
-                    else "draw random numbers from a seed of each record's own, and change none"
+            told = f"the black box of {objectives.host.who(agent)} {told} at the start"
+            if isinstance(objectives, CostBox):
+                raise ProblemError(
+                    f"stochastic=False: {told}, and is not declared random; write stochastic=True "
+                    "(in a study stochastic = true), and choose the step of its differences by "
+                    "problem.measure_noise; or let it take a fixed seed, and change no data that "
+                    "the next call uses"
                 )
+            raise ProblemError(
+                f"{told}, and is not declared random; draw random numbers from a seed of each "
+                "record's own, and change none"
             )
     if isinstance(objectives, RecordBox):
         _look_at_others(objectives, start)

@@ -132,6 +132,18 @@ def test_an_error_names_the_site_and_its_line(
     assert site in said.partition(told)[0] + told
 
 
+def test_what_chance_asks_for_is_said_where_it_belongs(folder: Path) -> None:
+    """Of a key that is not written the section is known, though not the line."""
+    with (folder / "costs_of_tests.py").open("a") as module:
+        module.write("\nimport random\ndef noisy(x, agent):\n    return random.random()\n")
+    text = STUDY.replace("costs_of_tests:bowl", "costs_of_tests:noisy")
+    with pytest.raises(ConfigError, match=r"toml:5: \[problem\] simulator: stochastic=False: the"):
+        execute(assemble(parse_study(text, folder=folder)))
+    source = parse_study(text.replace("timeout", "stochastic = true\ntimeout"), folder=folder)
+    with pytest.raises(ConfigError, match=r"toml:17: \[method\] shortest=1\.5e-08: .*read_study"):
+        execute(assemble(source))
+
+
 def test_evaluations_are_made_as_the_study_says(folder: Path) -> None:
     keys = f'{ALIKE}\nworkers = 2\ntimeout = 50\non_failure = "retry"\nstochastic = true\n'
     how = alike(folder, f'{keys}cache = "kept.sqlite"').objectives.host.evaluation
