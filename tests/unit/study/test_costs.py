@@ -140,7 +140,7 @@ def test_what_chance_asks_for_is_said_where_it_belongs(folder: Path) -> None:
     with pytest.raises(ConfigError, match=r"toml:5: \[problem\] simulator: stochastic=False: the"):
         execute(assemble(parse_study(text, folder=folder)))
     source = parse_study(text.replace("timeout", "stochastic = true\ntimeout"), folder=folder)
-    with pytest.raises(ConfigError, match=r"toml:17: \[method\] shortest=1\.5e-08: .*read_study"):
+    with pytest.raises(ConfigError, match=r"toml:16: \[method\] shortest=1\.5e-08: .*read_study"):
         execute(assemble(source))
 
 
