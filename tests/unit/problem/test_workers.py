@@ -112,6 +112,18 @@ def test_the_traceback_of_a_failed_program_is_short() -> None:
     assert len(own) <= 1
 
 
+def test_the_traceback_of_an_interrupt_is_short() -> None:
+    def interrupted(x: Any, agent: int) -> float:
+        raise KeyboardInterrupt
+
+    task = black_box_problem(interrupted, agents=3, x0=[0.0])
+    with pytest.raises(KeyboardInterrupt) as caught:
+        tacit.run(task, network.Coordinator(3), method.ORZO(step=0.1), rounds=1, seed=0)
+    package = Path(tacit.__file__ or "").parent
+    own = [each for each in caught.traceback if Path(each.path).is_relative_to(package)]
+    assert len(own) <= 1
+
+
 @pytest.mark.parametrize("workers", [None, 1])
 def test_retry_asks_three_times(tmp_path: Path, workers: int | None) -> None:
     def flaky(x: Any, agent: int) -> float:
