@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from html import escape
@@ -42,6 +43,25 @@ def visible(text: str, kept: str = "") -> str:
         else character.encode("unicode_escape").decode()
         for character in text
     )
+
+
+def one_line(text: str) -> str:
+    r"""Return lines as one; those that an error quotes, indented, have bars between them.
+
+    Args:
+        text: any text.
+
+    Example:
+        >>> print(one_line("Standard error ends with:\n    busy\n    lost\nCorrect the program"))
+        Standard error ends with: busy | lost. Correct the program
+    """
+    if "\n" not in text:
+        return text
+
+    def joined(quoted: re.Match[str]) -> str:
+        return f" {' | '.join(map(str.strip, quoted[0].strip().splitlines()))}. "
+
+    return re.sub(r"\s*\n\s*", " ", re.sub(r"(?:\n {4}[^\n]*)+\n?", joined, text)).rstrip()
 
 
 def cell(value: object) -> Any:

@@ -121,6 +121,15 @@ def study() -> Path:
 
 
 @cache
+def evaluations() -> Path:
+    """Evaluations of a black box."""
+    path = Path(folder().name) / "evaluations.sqlite"
+    box = problem.black_box(answer, 4, cache=path)
+    box.host.evaluate(np.zeros((1, 2)), np.zeros(1, dtype=int))
+    return path
+
+
+@cache
 def saved_regression() -> Path:
     """A small regression in its file."""
     path = Path(folder().name) / "regression.json"
@@ -335,6 +344,7 @@ def problems() -> list[Call]:
         call(problem.convex_costs, build=total, agents=4, x0=np.zeros(2)),
         call(problem.curvature, problem=task()),
         call(problem.measure_noise, problem=bowl()),
+        call(problem.forget_failures, cache=evaluations()),
         call(data.dirichlet, prepared=prepared, sites=2, concentration=1.0),
         call(data.drawn, prepared=prepared, sites=2),
         call(

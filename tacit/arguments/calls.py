@@ -55,8 +55,9 @@ def checked(error: type[TacitError], own: str = "") -> Callable[[T], T]:
             _check_names(target, given, named, error)
             try:
                 return target(*given, **named)
-            except OracleError as fault:
-                # of the caller's own function or program: what it passed through says nothing
+            except (OracleError, KeyboardInterrupt) as fault:
+                # of the caller's own function or program, or of its keys: what it passed through
+                # says nothing
                 raise fault.with_traceback(None) from fault.__cause__
 
         _mark(call)

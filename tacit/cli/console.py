@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import ConfigError, OracleError, RuntimeFailure, TacitError
-from tacit.escape import visible
+from tacit.escape import one_line, visible
 
 FAILED, WRONG, DIVERGED, REFUTED, USELESS, UNCHECKED, INTERRUPTED = 1, 2, 3, 4, 5, 6, 130
 _WIDTH = 96
@@ -185,9 +185,10 @@ def dumped(document: object, **options: Any) -> str:
 def say(text: str = "", indent: str = "") -> None:
     """A paragraph; wrapped where somebody reads it, one line where a program does.
 
-    What steers a terminal is spelt out: names and titles may come from others.
+    Lines of an error are joined. What steers a terminal is spelt out: names and titles may come
+    from others.
     """
-    text = visible(text)
+    text = visible(one_line(text))
     if sys.stdout.isatty() and text:
         text = textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
     else:

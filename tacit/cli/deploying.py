@@ -17,7 +17,7 @@ from tacit.deploy.member.memory import forget_compiling
 from tacit.deploy.member.process import run
 from tacit.deploy.operate.doctor import Finding, examine
 from tacit.deploy.operate.results import Outcome
-from tacit.escape import visible
+from tacit.escape import one_line, visible
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class PlainLines(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - so named by logging
-        """A record as a line; what steers a terminal is spelt out."""
-        return visible(super().formatMessage(record))
+        """A record as a line, also of several; what steers a terminal is spelt out."""
+        return visible(one_line(super().formatMessage(record)))
 
 
 class JsonLines(logging.Formatter):

@@ -140,8 +140,13 @@ def check_local_problem(
     if not isinstance(loss, AbstractLinearLoss) or math.isinf(loss.curvature):
         raise ProblemError(
             f"{name} solves its local problems to a certified distance, for which the loss must "
-            "have a known bound on its second derivative; this one has none. Use DZOASolver or "
-            "DPSG, or a loss such as Huber, Logistic or Squared."
+            "have a known bound on its second derivative; "
+            + (
+                "whole costs have none. Use DPSG or, without privacy, ADMM."
+                if loss is None
+                else "this one has none. Use DZOASolver or DPSG, or a loss such as Huber, Logistic "
+                "or Squared."
+            )
         )
     if not shortens and not all(curvature(problem) < math.inf):
         raise ProblemError(

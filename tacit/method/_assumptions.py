@@ -28,11 +28,18 @@ def check_smooth(name: str, problem: Task) -> None:
     """Refuse losses with kinks, for a method whose proof needs continuous gradients.
 
     Raises:
-        ProblemError: naming the loss.
+        ProblemError: naming the loss, or for whole costs what declares it.
     """
-    if not smooth(problem):
-        loss = type(getattr(problem.objectives, "loss", problem.objectives)).__name__
+    if smooth(problem):
+        return
+    others = "Use DPSG or DGD with decay"
+    loss = getattr(problem.objectives, "loss", None)
+    if loss is None:  # whole costs, which declare it
         raise ProblemError(
-            f"{name} needs losses with continuous gradients, and {loss} has kinks. Use DPSG or DGD "
-            "with decay, or a smooth loss such as Huber or Logistic."
+            f"{name} needs costs with continuous gradients, which these are not declared to have "
+            f"(smooth=False). {others}, or write smooth=True if they have no kinks."
         )
+    raise ProblemError(
+        f"{name} needs losses with continuous gradients, and {type(loss).__name__} has kinks. "
+        f"{others}, or a smooth loss such as Huber or Logistic."
+    )

@@ -30,23 +30,32 @@ SMALLEST = float(np.sqrt(np.finfo(np.float64).eps))
 """Shortest finite difference: with a shorter one, rounding would lose more digits than it gains."""
 
 
-def check_noise(problem: Task, shortest: Any, scale: str) -> None:
-    """Refuse a black box with noise where its finite differences would shrink to nothing.
+SMOOTHING = 1e-6
+"""Finite difference of D-ZOA unless it is told another, for values without noise."""
+
+
+def check_noise(
+    problem: Task, length: Any, scale: str, name: str = "shortest", least: float = SMALLEST
+) -> None:
+    """Refuse a black box with noise where its finite differences would be next to nothing.
 
     Args:
         problem: problem of the run.
-        shortest: shortest finite difference of the method, or one per agent.
-        scale: what `measure_noise(task)` says of it, such as "smoothing".
+        length: shortest finite difference of the method, or one per agent.
+        scale: what `measure_noise(task)` says of it, such as "noise.smoothing".
+        name: argument of the method that it is.
+        least: length that is too short, the default.
 
     Raises:
-        ConfigError: a simulator that is declared to be stochastic, and no such length.
+        ConfigError: a simulator that is declared to be stochastic, and no greater length.
     """
     host = getattr(getattr(problem, "objectives", None), "host", None)
-    if host is not None and host.evaluation.stochastic and np.min(shortest) <= SMALLEST:
+    if host is not None and host.evaluation.stochastic and (size := np.min(length)) <= least:
         raise ConfigError(
-            "the simulator is stochastic, and finite differences that get ever shorter divide its "
-            f"noise by almost nothing; give shortest={scale}, where noise = "
-            "tacit.problem.measure_noise(task) of a public test case"
+            f"{name}={size:.2g}: the simulator is stochastic, and so short a finite difference "
+            f"divides its noise by almost nothing; give {name}={scale}, where noise = "
+            "tacit.problem.measure_noise(task) of a public test case. The task of a study is "
+            "tacit.study.assemble(tacit.study.read_study('study.toml')).problem"
         )
 
 

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 from tacit.method import _consensus_admm as admm
 from tacit.method._consensus_admm import Consensus
 from tacit.method._oracle import iterate
+from tacit.method._two_point import SMOOTHING, check_noise
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
@@ -51,7 +52,7 @@ class DZOA(AbstractMethod):
         estimator: "vector" asks for differences along all `p` axes, `p + 1` values per record;
             "scalar" along one random unit direction, 2 values per record.
         smoothing: finite-difference step `u`, positive; in float64 values below 1e-8 lose
-            digits.
+            digits, and a stochastic simulator needs more than the default (`measure_noise`).
         average: answer with the mean of the second half of the iterates instead of the last.
 
     Example:
@@ -70,7 +71,7 @@ class DZOA(AbstractMethod):
     penalty: PositiveOne = 0.2
     proximity: PositiveOne = 1.0
     estimator: Literal["vector", "scalar"] = eqx.field(static=True, default="vector")
-    smoothing: PositiveOne = 1e-6
+    smoothing: PositiveOne = SMOOTHING
     average: bool = eqx.field(static=True, default=True)
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Consensus:
@@ -125,6 +126,7 @@ class DZOA(AbstractMethod):
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         admm.check_network("DZOA", network)
         admm.check_prox("DZOA", problem)
+        check_noise(problem, self.smoothing, "noise.smoothing", "smoothing", SMOOTHING)
 
 
 def _axes(state: Consensus, context: Context) -> Float[Array, "p p"]:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from tacit.method._consensus_admm import check_prox
 from tacit.method._oracle import combined, iterate, send_iterate, send_released
 from tacit.method._schedule import tail_average
+from tacit.method._two_point import SMOOTHING, check_noise
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
@@ -48,7 +49,7 @@ class DZOAStar(AbstractMethod):
         privacy: budget, clip and relation.
         proximity: step length `a`, positive, relative to the mean objective.
         smoothing: finite-difference step `u`, positive; in float64 values below 1e-8 lose
-            digits.
+            digits, and a stochastic simulator needs more than the default (`measure_noise`).
         average: answer with the mean of the second half of the iterates instead of the last.
 
     Raises:
@@ -71,7 +72,7 @@ class DZOAStar(AbstractMethod):
     absences: ClassVar[bool] = True
     privacy: Privacy = eqx.field(kw_only=True)
     proximity: PositiveOne = 0.5
-    smoothing: PositiveOne = 1e-6
+    smoothing: PositiveOne = SMOOTHING
     average: bool = eqx.field(static=True, default=True)
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Common:
@@ -120,6 +121,7 @@ class DZOAStar(AbstractMethod):
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_prox("DZOAStar", problem)
+        check_noise(problem, self.smoothing, "noise.smoothing", "smoothing", SMOOTHING)
 
 
 def _adopt(state: Common, inbox: Inbox, context: Context) -> Common:

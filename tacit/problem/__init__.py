@@ -54,6 +54,7 @@ _HOME = {
     "blackbox": ("black_box", "black_box_problem", "record_box"),
     "noise": ("Noise", "measure_noise"),
     "simulator": ("AbstractBlackBox",),
+    "stored": ("forget_failures",),
 }
 """The module that defines each public name; it is imported when the name is first used."""
 

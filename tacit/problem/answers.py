@@ -45,7 +45,7 @@ def check_function(function: object, whole: bool = True) -> None:
 def complaint(
     answer: np.ndarray,
     shape: tuple[int, ...],
-    agent: int,
+    who: str,
     points: Float[np.ndarray, "m p"],
     names: Sequence[str] | None = None,
 ) -> OracleError | None:
@@ -54,7 +54,7 @@ def complaint(
     Args:
         answer: what was returned.
         shape: shape that it must have.
-        agent: number of the agent that was asked.
+        who: name of the agent that was asked.
         points: where.
         names: names of the parameters; x0, x1, ... by default.
     """
@@ -63,13 +63,13 @@ def complaint(
         got = f"{answer.item()!r:.40}" if answer.ndim == 0 else f"an array of {answer.dtype}"
         truth = ", such as 1.0 for True and 0.0 for False" if answer.dtype.kind == "b" else ""
         return OracleError(
-            f"the black box of agent {agent} returned {got} instead of {expected} at "
+            f"the black box of {who} returned {got} instead of {expected} at "
             f"{place(points[0], names)}: return real numbers{truth}"
         )
     if answer.shape != shape and not (shape == () and answer.shape == (1,)):
         wanted = "one number for each of them" if shape else "the cost as one number"
         return OracleError(
-            f"the black box of agent {agent} returned an array of shape {answer.shape} instead of "
+            f"the black box of {who} returned an array of shape {answer.shape} instead of "
             f"{expected} at {place(points[0], names)}: return {wanted}"
         )
     return None
@@ -77,7 +77,7 @@ def complaint(
 
 def not_finite(
     answer: np.ndarray,
-    agent: int,
+    who: str,
     points: Float[np.ndarray, "m p"],
     names: Sequence[str] | None = None,
 ) -> OracleError | None:
@@ -85,7 +85,7 @@ def not_finite(
 
     Args:
         answer: numbers of the right shape.
-        agent: number of the agent that was asked.
+        who: name of the agent that was asked.
         points: where.
         names: names of the parameters; x0, x1, ... by default.
     """
@@ -95,7 +95,7 @@ def not_finite(
         point = points[bad[0][0]] if len(points) > 1 else points[0]
         value = np.atleast_1d(answer)[tuple(bad[0])] if answer.ndim else answer
         return OracleError(
-            f"the black box of agent {agent} returned {value:g}, which is not a finite number, at "
+            f"the black box of {who} returned {value:g}, which is not a finite number, at "
             f"{place(point, names)}: return finite values, or constrain x to where they are"
         )
     return None
@@ -103,7 +103,7 @@ def not_finite(
 
 def unanswered(
     error: Unanswered,
-    agent: int,
+    who: str,
     point: Float[np.ndarray, " p"],
     names: Sequence[str] | None,
     retried: bool,
@@ -112,12 +112,12 @@ def unanswered(
 
     Args:
         error: what happened.
-        agent: number of the agent that was asked.
+        who: name of the agent that was asked.
         point: where.
         names: names of the parameters; x0, x1, ... by default.
         retried: whether points are asked for again already.
     """
-    text = f"the black box of agent {agent} {error}, at {place(point, names)}."
+    text = f"the black box of {who} {error}, at {place(point, names)}."
     lines = [line.rstrip() for line in error.said.splitlines() if line.strip()]
     if lines:
         ends = "".join(f"\n    {line:.200}" for line in lines[-_LINES:])
@@ -125,8 +125,13 @@ def unanswered(
     else:
         text += f" {error.remedy}"
     if error.chance and not retried:
-        text += "; on_failure='retry' asks again where it fails by chance"
+        text += "; where it fails by chance, tries=3 asks again"
     return OracleError(text)
+
+
+def called(agent: int, names: Sequence[str]) -> str:
+    """What an agent is called in an error: by its name, if there are names."""
+    return names[agent] if names else f"agent {agent}"
 
 
 def place(point: Float[np.ndarray, " p"], names: Sequence[str] | None = None) -> str:

@@ -34,6 +34,7 @@ def black_box(
     workers: Count | None = None,
     timeout: Seconds | None = None,
     on_failure: OnFailure = "stop",
+    tries: Count | None = None,
     cache: str | Path | None = None,
     progress: bool | Callable[[int, int], Any] = False,
     stochastic: bool = False,
@@ -52,8 +53,8 @@ def black_box(
         command: an external program and its arguments, instead of a function. It is started for
             every evaluation, gets `{"x": [...], "agent": 0}` as JSON on its standard input and
             prints one number as its last line. In its arguments `{x}` stands for all values with
-            commas between them, `{agent}` for the agent's number, and `{x0}`, `{x1}`, ... (or the
-            names of the parameters) for single values.
+            commas between them, `{agent}` for the agent's number (in the program's name, too), and
+            `{x0}`, `{x1}`, ... (or the names of the parameters) for single values.
         cwd: folder that the program is started in, by default that of this process; with `{agent}`
             in it a folder for each agent.
         env: variables of the program's environment besides those of this process, with the same
@@ -63,12 +64,14 @@ def black_box(
             by default one program at a time, and a function in this process.
         timeout: seconds after which an evaluation is stopped and has failed, positive. A function
             needs `workers` for it.
-        on_failure: "stop" ends the run with an `OracleError`; "retry" evaluates the point up to
-            twice more first; "skip" lets the agent's clipped answer of this round be 0, which
-            methods without a clip refuse.
+        on_failure: "stop" ends the run with an `OracleError`; "retry" does so after three tries;
+            "skip" lets the agent's clipped answer of this round be 0, which methods without a clip
+            refuse.
+        tries: evaluations of a point before it has failed, at least 1: before a run ends, or skips.
         cache: file that keeps every evaluation, made if there is none. A run that was stopped is
-            resumed by running it again, with the same seed; points are found again while the code
-            of the function (for a command, the files that it names) and its own data are the same.
+            resumed by running it again, with the same seed; points are found again, skipped ones
+            among them, while the code of the function (for a command, the files that it names) and
+            its own data are the same. `forget_failures` lets skipped points be asked again.
         progress: function of the numbers of points evaluated and asked for so far, called after
             every evaluation; `True` prints them to standard error.
         stochastic: whether the function is random: its values at one point may then differ, and
@@ -78,7 +81,8 @@ def black_box(
 
     Raises:
         ProblemError: neither or both of function and command, a program that cannot be run, a
-            function that cannot be sent to workers, or fewer than two agents.
+            function that cannot be sent to workers, one try to be retried, or fewer than two
+            agents.
 
     Example:
         >>> box = black_box(lambda x, agent: float(x @ x) + agent, 3, workers=2, timeout=60)
@@ -101,6 +105,7 @@ def black_box(
         workers,
         timeout,
         on_failure,
+        tries,
         cache,
         shown_to(progress),
         stochastic,
@@ -124,6 +129,7 @@ def record_box(
     workers: Count | None = None,
     timeout: Seconds | None = None,
     on_failure: OnFailure = "stop",
+    tries: Count | None = None,
     cache: str | Path | None = None,
     progress: bool | Callable[[int, int], Any] = False,
 ) -> RecordBox:
@@ -144,7 +150,9 @@ def record_box(
         workers: how many calls run at a time, each in a process of its own, at least 1; by
             default the function is called in this process.
         timeout: seconds after which a call is stopped and has failed, positive; needs `workers`.
-        on_failure: "stop" ends the run with an `OracleError`; "retry" calls up to twice more first.
+        on_failure: "stop" ends the run with an `OracleError`; "retry" does so after three
+            tries.
+        tries: calls at a point before it has failed, at least 1.
         cache: file that keeps every evaluation; see `black_box`.
         progress: function of the numbers of points evaluated and asked for so far, called after
             every call; `True` prints them to standard error.
@@ -175,7 +183,7 @@ def record_box(
             tuple(int(n) for n in counts),
             batched,
             evaluation=Evaluation(
-                None, None, workers, timeout, on_failure, cache, shown_to(progress)
+                None, None, workers, timeout, on_failure, tries, cache, shown_to(progress)
             ),
         ),
     )
@@ -199,6 +207,7 @@ def black_box_problem(
     workers: Count | None = None,
     timeout: Seconds | None = None,
     on_failure: OnFailure = "stop",
+    tries: Count | None = None,
     cache: str | Path | None = None,
     progress: bool | Callable[[int, int], Any] = False,
     stochastic: bool = False,
@@ -223,6 +232,7 @@ def black_box_problem(
         workers: how many evaluations run at a time, each in a process of its own.
         timeout: seconds after which an evaluation is stopped and has failed, positive.
         on_failure: "stop", "retry" or, where `agents` is a number, "skip"; see `black_box`.
+        tries: evaluations of a point before it has failed, at least 1.
         cache: file that keeps every evaluation, from which a stopped run is resumed.
         progress: function of the numbers of points evaluated and asked for; `True` prints them.
         stochastic: whether values at one point differ, where `agents` is a number.
@@ -253,6 +263,7 @@ def black_box_problem(
         "workers": workers,
         "timeout": timeout,
         "on_failure": on_failure,
+        "tries": tries,
         "cache": cache,
         "progress": progress,
     }

@@ -75,7 +75,11 @@ class CostBox(BlackBox):
     def assumptions(self) -> tuple[str, ...]:
         """What the function must keep to: an error would reveal something about the cost."""
         how = self.host.evaluation
-        random = "is random by itself only" if how.stochastic else "is deterministic"
+        random = (
+            "draws random numbers that depend on no data of others"
+            if how.stochastic
+            else "is deterministic"
+        )
         function = "the function of each cost uses data of its own agent only"
         if how.on_failure == "skip":
             return f"{function} and {random}", how.unseen("costs")

@@ -63,11 +63,30 @@ def interior_point(problem: Problem, risk: EmpiricalRisk | ConvexCost) -> tuple[
             "the problem has no finite minimum; add a regulariser or a bounded constraint"
         )
     if answer.point is None:
+        if isinstance(risk, ConvexCost):
+            _check_each(problem, risk)
+        whose = "constraint" if not own else "constraints of all agents, and constraint="
         raise ProblemError(
             f"the reference solver ended with status {answer.status!r}; "
-            "check that some point satisfies the constraint"
+            f"check that some point satisfies the {whose}"
         )
     return answer.point, answer.bound
+
+
+def _check_each(problem: Problem, risk: ConvexCost) -> None:
+    """Refuse a cost that is infinite everywhere, by its agent.
+
+    Raises:
+        ProblemError: such a cost.
+    """
+    for agent, name in enumerate(problem.names):
+        try:
+            risk.programs.prox(np.append(problem.start(), 1.0), agent)
+        except ProblemError as error:
+            raise ProblemError(
+                f"no point meets the constraints of {name}, so its cost is infinite everywhere; "
+                "correct those that the function gives for it"
+            ) from error
 
 
 def _risk(cp: Any, risk: EmpiricalRisk, x: Any) -> Any:

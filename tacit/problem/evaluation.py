@@ -28,7 +28,7 @@ OnFailure: TypeAlias = Literal["retry", "skip", "stop"]
 """What happens when an evaluation fails."""
 
 TRIES = 3
-"""Evaluations of one point before `on_failure="retry"` stops."""
+"""Evaluations of one point before `on_failure="retry"` stops, unless `tries` says otherwise."""
 
 Progress: TypeAlias = Callable[[int, int], Any]
 """Function of the numbers of points evaluated and asked for so far."""
@@ -68,6 +68,8 @@ class Evaluation:
         workers: processes at a time; `None` calls a function in this process.
         timeout: seconds for one call, or `None`.
         on_failure: what happens when a call fails.
+        tries: calls at one point before it counts as failed, at least 1; `None` for 3 where
+            `on_failure` is "retry", and 1 elsewhere.
         cache: file of evaluations, or `None`.
         progress: called after every evaluation.
         stochastic: whether values at one point differ, as declared.
@@ -75,8 +77,8 @@ class Evaluation:
         env: variables of the program's environment besides those of this process, or `None`.
 
     Raises:
-        ProblemError: a timeout of a function that is called in this process, or a folder or
-            environment for a function.
+        ProblemError: a timeout of a function that is called in this process, a folder or
+            environment for a function, or one try where failures are to be repeated.
     """
 
     command: Sequence[str] | None = None
@@ -84,6 +86,7 @@ class Evaluation:
     workers: int | None = None
     timeout: int | float | None = None
     on_failure: OnFailure = "stop"
+    tries: int | None = None
     cache: str | Path | None = None
     progress: Progress | None = None
     stochastic: bool = False
@@ -101,16 +104,21 @@ class Evaluation:
                 "cwd and env are for the program of command; a function sets its own (os.chdir, "
                 "os.environ)"
             )
+        if self.on_failure == "retry" and self.tries == 1:
+            raise ProblemError(
+                "tries=1: on_failure='retry' asks again, and the first try is one of them; write "
+                "tries=2 or more, or on_failure='stop'"
+            )
 
     @property
-    def tries(self) -> int:
+    def attempts(self) -> int:
         """Calls at one point before it counts as failed."""
-        return TRIES if self.on_failure == "retry" else 1
+        return self.tries or (TRIES if self.on_failure == "retry" else 1)
 
     @property
     def in_time(self) -> str:
         """The time limit and the tries within which an answer has to come, as words to append."""
-        tries = f" in one of {self.tries} tries" if self.tries > 1 else ""
+        tries = f" in one of {self.attempts} tries" if self.attempts > 1 else ""
         return tries + ("" if self.timeout is None else f" within {self.timeout:g} seconds")
 
     @property
@@ -127,10 +135,10 @@ class Evaluation:
         shown = ["how long evaluations take"]
         if self.timeout is not None:
             shown.append(f"which are stopped after {self.timeout:g} seconds")
-        if self.on_failure == "retry":
+        if self.on_failure == "skip":  # between sites an owner says itself how often it tries
+            shown.append("which fail and are repeated or skipped")
+        elif self.attempts > 1:
             shown.append("how often they are repeated")
-        if self.on_failure == "skip":
-            shown.append("which fail and are skipped")
         listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
         return f"what others can see of {listed} tells nothing of the {private}"
 
@@ -147,10 +155,11 @@ class Evaluation:
         if self.command is None:
             return Evaluations(Path(self.cache), function, own)
         program = self._program()
-        if self.cwd is not None or self.env is not None:
-            # the files that a command names may be others in each folder
+        several = any("{agent}" in each for each in program.command)
+        if several or self.cwd is not None or self.env is not None:
+            # the files that a command names may be others for each agent
             folders = [program.folder(agent) for agent in range(len(own))]
-            files = [of_command(program.command, folder) for folder in folders]
+            files = [of_command(program.named(k), folder) for k, folder in enumerate(folders)]
             places = [None if folder is None else str(folder) for folder in folders]
             variables = dict(self.env or {})
             own = tuple((*each, variables) for each in zip(own, places, files, strict=True))
@@ -165,7 +174,7 @@ class Evaluation:
         if self.command is not None:
             program = self._program()  # refused here, not in a run
             for agent in range(len(own)):
-                program.check_folder(agent)
+                program.check(agent)
             return Crew(lambda: self._program(program.command), self.workers or 1)
         if self.workers is None:
             return None

@@ -12,7 +12,9 @@ import numpy as np
 from jaxtyping import ArrayLike, Bool, Float, Int
 
 from tacit.errors import OracleError
+from tacit.escape import one_line
 from tacit.problem.answers import (
+    called,
     check_function,
     complaint,
     not_finite,
@@ -103,6 +105,7 @@ class Host:
         self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
         self._looked: dict[int, Seen] = {}
+        self._names: tuple[str, ...] = ()
         self._inside = False
         self.recount()
         self._given_up = set[int]()
@@ -123,7 +126,18 @@ class Host:
 
     def evaluated(self, how: Evaluation) -> Host:
         """The same calls, made in another way."""
-        return Host(self._function, self._own, self._counts, self._batched, self._width, how)
+        host = Host(self._function, self._own, self._counts, self._batched, self._width, how)
+        host.name(self._names)
+        return host
+
+    def name(self, names: Sequence[str]) -> None:
+        """Call agents by these names in errors; "agent 0" and so on where there are none."""
+        self._names = tuple(names)
+        self.recount()
+
+    def who(self, agent: int) -> str:
+        """Name of an agent in errors."""
+        return called(agent, self._names)
 
     def beside(self, own: tuple[Any, ...], counts: tuple[int, ...]) -> Host:
         """Calls of the same function with other second arguments, none of which is stored.
@@ -148,7 +162,7 @@ class Host:
 
     def recount(self) -> None:
         """Begin a new `tally`: what became of evaluations from here on."""
-        self.tally = Tally.of(len(self._own), self._looked)
+        self.tally = Tally.of(len(self._own), self._looked, self._names)
 
     def raise_pending(self) -> None:
         """Raise the first error since the last call, if there was one, and forget it."""
@@ -247,7 +261,7 @@ class Host:
         self._given_up = set()
         stored = None if fresh else self._stored
         if stored is not None:
-            usable &= ~self._found(stored, values, x, owners, usable)
+            usable &= ~self._found(stored, values, x, owners, groups, usable)
         jobs: list[_Job] = []
         for agent in np.unique(owners[usable]):
             rows = np.flatnonzero(usable & (owners == agent))
@@ -255,8 +269,8 @@ class Host:
                 jobs.append(_Job(int(agent), int(groups[some[0]]), some, x[some]))
         try:
             for job, outcome in self._outcomes(jobs):
-                if stored is not None and outcome.values is not None:
-                    stored.keep(job.agent, job.points, outcome.values)
+                if stored is not None:
+                    self._keep(stored, job, outcome)
                 self._note(job, outcome)
                 if outcome.values is not None:
                     width = outcome.values.shape[1]
@@ -272,15 +286,23 @@ class Host:
             return numbers
         return numbers // int(np.prod(batch[-1:]))
 
+    def _keep(self, stored: Evaluations, job: _Job, outcome: _Outcome) -> None:
+        if outcome.values is not None:
+            stored.keep(job.agent, job.points, outcome.values)
+        elif self._skips(outcome) and self._error is None:  # not what an interrupt has ended
+            stored.keep_failure(job.agent, job.points, one_line(str(outcome.error)))
+
     def _found(
         self,
         stored: Evaluations,
         values: Float[np.ndarray, "m n"],
         x: Float[np.ndarray, "m p"],
         owners: Int[np.ndarray, " m"],
+        groups: Int[np.ndarray, " m"],
         usable: Bool[np.ndarray, " m"],
     ) -> Bool[np.ndarray, " m"]:
-        """Fill in the values of points that were evaluated before; which these are."""
+        """Fill in the values of points that were evaluated or skipped before; which these are."""
+        skipping = self.evaluation.on_failure == "skip"
         found = np.zeros(len(owners), dtype=bool)
         for row in np.flatnonzero(usable):
             agent = int(owners[row])
@@ -289,6 +311,10 @@ class Host:
                 values[row], found[row] = 0.0, True
                 values[row, : len(known)] = known
                 self._valued(agent, x[row][None], np.asarray(known)[None])
+            elif skipping and (told := stored.failure(agent, x[row])) is not None:
+                found[row] = True
+                self._given_up.add(int(groups[row]))
+                self.tally.skip(agent, 1, told)
         self._answered += int(np.sum(found))
         return found
 
@@ -312,7 +338,7 @@ class Host:
         self._calls[job.agent] += many * outcome.tries
         self._answered += many
         if self._skips(outcome):
-            self.tally.skip(job.agent, many, str(outcome.error))
+            self.tally.skip(job.agent, many, one_line(str(outcome.error)))
         if outcome.values is not None:
             self._valued(job.agent, job.points, outcome.values)
         if how.progress is not None:
@@ -338,7 +364,7 @@ class Host:
         if job.group in self._given_up:
             return _Outcome(None, None, 0)
         outcome = None
-        for tries in range(1, self.evaluation.tries + 1):
+        for tries in range(1, self.evaluation.attempts + 1):
             if self._error is not None:
                 return outcome
             outcome = self._once(ask, job, tries)
@@ -355,20 +381,20 @@ class Host:
         return outcome
 
     def _once(self, ask: Callable[[Any, int], Any], job: _Job, tries: int) -> _Outcome:
-        points, agent = job.points, job.agent
+        points, agent, who = job.points, job.agent, self.who(job.agent)
         width = self._width_of(agent)
         argument = points.copy() if self._batched else points[0].copy()
         try:
             answer = np.asarray(ask(argument, agent))
         except Unanswered as error:
             found: BaseException | None = unanswered(
-                error, agent, points[0], self.evaluation.names, self.evaluation.tries > 1
+                error, who, points[0], self.evaluation.names, self.evaluation.attempts > 1
             )
             found.__cause__ = error.__cause__
         except (Exception, SystemExit) as error:
             # sys.exit(...) ends the function, as in a worker, and not the run
             found = OracleError(
-                f"the black box of agent {agent} raised {type(error).__name__}: {error}, at "
+                f"the black box of {who} raised {type(error).__name__}: {error}, at "
                 f"{place(points[0], self.evaluation.names)}. {correction(str(error))}"
             )
             found.__cause__ = error
@@ -377,9 +403,9 @@ class Host:
         else:
             shape = (len(points),) if self._batched else ()
             shape = shape if self._counts is None else (*shape, width)
-            found = complaint(answer, shape, agent, points, self.evaluation.names)
+            found = complaint(answer, shape, who, points, self.evaluation.names)
             if found is None and self._counts is None:
-                found = not_finite(answer, agent, points, self.evaluation.names)
+                found = not_finite(answer, who, points, self.evaluation.names)
             if found is None:
                 values = answer.astype(np.float64).reshape(len(points), width)
                 return _Outcome(np.where(np.isfinite(values), values, np.nan), None, tries)

@@ -102,7 +102,7 @@ def measure_noise(
         if np.isnan(found).any():
             raise ProblemError(
                 "some evaluations were skipped, so their noise is not known; choose a point where "
-                "all succeed, or on_failure='retry'"
+                "all succeed, or let each be tried more than once, such as tries=3"
             )
         return found[..., 0]
 

@@ -103,7 +103,7 @@ class Separate(Evaluation):
             if each.command is not None
         }
         for agent, program in programs.items():
-            program.check_folder(agent)
+            program.check(agent)
         functions = any(each.function is not None for each in self.owners)
         return _Each(programs, Function(function, own, self.timeout) if functions else None)
 
@@ -112,7 +112,7 @@ class Separate(Evaluation):
             return digest(each.function)
         program = Program(each.command, self.names, self.timeout, each.cwd, each.env)
         folder = program.folder(agent)
-        return of_command(program.command, folder) + digest(str(folder), dict(each.env or {}))
+        return of_command(program.named(agent), folder) + digest(str(folder), dict(each.env or {}))
 
 
 class _Each:

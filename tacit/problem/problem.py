@@ -17,7 +17,7 @@ from tacit import checks
 from tacit.arguments import checked, remedy
 from tacit.errors import ProblemError
 from tacit.escape import html_table, named
-from tacit.problem.boxes import computed
+from tacit.problem.boxes import BlackBox, computed
 from tacit.problem.callback import host_errors
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.erm import EmpiricalRisk
@@ -108,6 +108,8 @@ class Problem(eqx.Module):
                 "names; there must be at least one parameter and one name for each"
             )
         _distinct("parameter", self.parameter_names)
+        if isinstance(self.objectives, BlackBox):
+            self.objectives.host.name(self.names)
         try_regulariser(self.regulariser, self.x0)
         try_constraint(self.constraint, self.x0)
         risk = self.objectives

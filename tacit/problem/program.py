@@ -20,6 +20,7 @@ from tacit.errors import ProblemError
 from tacit.problem.listening import end, heard
 from tacit.problem.processes import Unanswered, ended
 
+_AGENT = "{agent}"
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
@@ -28,7 +29,8 @@ class Program:
 
     It gets `{"x": [...], "agent": 0}` as JSON on its standard input. In its arguments, folder and
     variables `{x}` stands for all values with commas between them, `{agent}` for the number of the
-    agent, and the name of a parameter in braces for its value.
+    agent, and the name of a parameter in braces for its value. The name of the program may have
+    `{agent}` in it.
 
     Args:
         command: program and arguments.
@@ -52,14 +54,12 @@ class Program:
         texts = isinstance(command, list | tuple) and all(isinstance(c, str) for c in command)
         if not texts or not command or not command[0]:
             raise ProblemError(_no_command(command))
-        found = shutil.which(command[0])
-        if found is None:
-            raise ProblemError(
-                f"command: there is no program {command[0]!r} that can be run; give its path, and "
-                "make the file executable, or name its interpreter first: ['python', 'simulate.py']"
-            )
-        # an absolute path, because the working directory may change
-        self.command = (str(Path(found).absolute()), *command[1:])
+        program = command[0]
+        if _AGENT not in program:
+            program = _found(program)
+        elif "/" in program:  # which of them are there is looked at in `check`
+            program = str(Path(program).absolute())
+        self.command = (program, *command[1:])
         self._names, self._timeout = names, timeout
         self._folder = None if cwd is None else str(Path(cwd).absolute())
         self._variables = dict(env or {})
@@ -99,7 +99,7 @@ class Program:
             ) from None
         try:
             process = self._running = subprocess.Popen(
-                [self.command[0], *arguments],
+                [self.command[0].replace(_AGENT, str(agent)), *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -111,7 +111,7 @@ class Program:
             where = f" in {folder}" if folder else ""
             raise Unanswered(
                 f"could not be started{where}: {error.strerror}",
-                f"Start {self.command[0]} by hand to see why",
+                f"Start {self.command[0].replace(_AGENT, str(agent))} by hand to see why",
             ) from error
         try:
             asked = json.dumps({"x": x, "agent": agent})
@@ -133,14 +133,19 @@ class Program:
 
     def folder(self, agent: int) -> Path | None:
         """The folder that the program is started in for an agent, if there is one of its own."""
-        return None if self._folder is None else Path(self._folder.replace("{agent}", str(agent)))
+        return None if self._folder is None else Path(self._folder.replace(_AGENT, str(agent)))
 
-    def check_folder(self, agent: int) -> None:
-        """Refuse a folder that is not there.
+    def named(self, agent: int) -> list[str]:
+        """The command with the number of an agent in it, so that it names that agent's files."""
+        return [each.replace(_AGENT, str(agent)) for each in self.command]
+
+    def check(self, agent: int) -> None:
+        """Refuse a program or a folder of an agent that is not there.
 
         Raises:
-            ProblemError: such a folder.
+            ProblemError: no such program or folder.
         """
+        _found(self.command[0].replace(_AGENT, str(agent)))
         folder = self.folder(agent)
         if folder is not None and not folder.is_dir():
             raise ProblemError(f"cwd: there is no folder {folder} for agent {agent}")
@@ -163,6 +168,21 @@ class Program:
         return name in self._names
 
 
+def _found(name: str) -> str:
+    """The absolute path of a program: the working directory may change.
+
+    Raises:
+        ProblemError: no such program.
+    """
+    found = shutil.which(name)
+    if found is None:
+        raise ProblemError(
+            f"command: there is no program {name!r} that can be run; give its path, and make the "
+            "file executable, or name its interpreter first: ['python', 'simulate.py']"
+        )
+    return str(Path(found).absolute())
+
+
 def _no_command(command: Any) -> str:
     """What to write instead of what was given as a command."""
     if isinstance(command, str) and command.strip():
@@ -171,6 +191,12 @@ def _no_command(command: Any) -> str:
             return f"command={checks.shown(command)} must be a list of texts: {parts!r}"
     if isinstance(command, list | tuple):
         bad = next((each for each in command if not isinstance(each, str)), None)
+        if isinstance(bad, list | tuple):
+            return (
+                f"command holds {checks.shown(bad)}, and there is one command for all agents; "
+                "write {agent} where they differ, as in ['plants/{agent}/simulate'], or give each "
+                "a folder with its own files, cwd='plants/{agent}'"
+            )
         if bad is not None:
             return f"command holds {checks.shown(bad)}, which is no text; write {str(bad)!r}"
     return (

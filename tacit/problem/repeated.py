@@ -104,15 +104,17 @@ def _look(
     agents = objectives.host.evaluation.different or (0,)
     for agent, values in objectives.host.twice(start, agents, began).items():
         if told := difference(*values):
-            raise ProblemError(
-                f"the black box of agent {agent} {told} at the start, and is not declared random; "
-                + (
-                    "write stochastic=True (in a study stochastic = true), and choose the step of "
-                    "its differences by problem.measure_noise; or let it take a fixed seed, and "
-                    "change no data that the next call uses"
-                    if isinstance(objectives, CostBox)
-                    else "draw random numbers from a seed of each record's own, and change none"
+            told = f"the black box of {objectives.host.who(agent)} {told} at the start"
+            if isinstance(objectives, CostBox):
+                raise ProblemError(
+                    f"stochastic=False: {told}, and is not declared random; write stochastic=True "
+                    "(in a study stochastic = true), and choose the step of its differences by "
+                    "problem.measure_noise; or let it take a fixed seed, and change no data that "
+                    "the next call uses"
                 )
+            raise ProblemError(
+                f"{told}, and is not declared random; draw random numbers from a seed of each "
+                "record's own, and change none"
             )
     if isinstance(objectives, RecordBox):
         _look_at_others(objectives, start)
@@ -140,8 +142,8 @@ def _look_at_others(objectives: RecordBox, start: Float[np.ndarray, " p"]) -> No
     largest = np.max(np.abs(values[:, known]), initial=0.0)
     if np.any(np.abs(values[0] - values[1])[known] > ROUNDING * largest):
         raise ProblemError(
-            f"the black box of agent {agent} gives a record another loss when other records "
-            "change, and what is guaranteed for a record assumes that it does not; compute the "
-            "loss of each from that record and x alone, with public numbers in the place of means "
-            "and scales"
+            f"the black box of {objectives.host.who(agent)} gives a record another loss when other "
+            "records change, and what is guaranteed for a record assumes that it does not; compute "
+            "the loss of each from that record and x alone, with public numbers in the place of "
+            "means and scales"
         )

@@ -66,7 +66,7 @@ class LossBox(RecordBox):
     def assumptions(self) -> tuple[str, ...]:
         """What the code must keep to."""
         how = self.host.evaluation
-        limited = how.timeout is not None or how.tries > 1
+        limited = how.timeout is not None or how.attempts > 1
         return (
             f"the loss {type(self.loss).__name__}, with code that is not tacit's, is deterministic "
             "and computes the loss of each record from that record and public values only, in a "

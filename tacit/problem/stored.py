@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.code_digest import digest, of_command
+
+_TABLES = {"evaluations": "answer BLOB", "failures": "told TEXT"}
+"""What a file holds, by a digest of code, owner and point: values, and why points were skipped."""
 
 
 class Evaluations:
@@ -70,6 +75,27 @@ class Evaluations:
         ]
         self._file().executemany("INSERT OR REPLACE INTO evaluations VALUES (?, ?)", rows)
 
+    def failure(self, agent: int, point: Float[np.ndarray, " p"]) -> str | None:
+        """What a point was skipped for, and how to have it asked again; `None` if it was not."""
+        asked = "SELECT told FROM failures WHERE key = ?"
+        row = self._file().execute(asked, (self._key(agent, point),)).fetchone()
+        if row is None:
+            return None
+        return (
+            f"{row[0]} (as kept in cache; problem.forget_failures({str(self._path)!r}) asks anew)"
+        )
+
+    def keep_failure(self, agent: int, points: Float[np.ndarray, "m p"], told: str) -> None:
+        """Store that points are skipped: a run that is repeated has to skip them, too.
+
+        Args:
+            agent: the owner of the points.
+            points: where.
+            told: what their evaluation failed with.
+        """
+        rows = [(self._key(agent, point), told) for point in points]
+        self._file().executemany("INSERT OR REPLACE INTO failures VALUES (?, ?)", rows)
+
     def close(self) -> None:
         """Close the file."""
         if self._open is not None:
@@ -80,32 +106,70 @@ class Evaluations:
         if self._open is not None:
             return self._open
         try:
-            self._path.touch(mode=0o600)
-            # used by one thread at a time, which need not be the one that opened it
-            made = sqlite3.connect(
-                self._path, timeout=60.0, isolation_level=None, check_same_thread=False
-            )
-            _check_own(made)
-            self._path.chmod(0o600)  # one that was there before may be open to others
-            made.execute("PRAGMA journal_mode=WAL")
-            made.execute("PRAGMA synchronous=NORMAL")
-            made.execute(
-                "CREATE TABLE IF NOT EXISTS evaluations (key BLOB PRIMARY KEY, answer BLOB)"
-            )
+            self._open = _opened(self._path)
         except (OSError, sqlite3.Error, _Foreign) as error:
             raise ProblemError(
                 f"cache='{self._path}' cannot be used for evaluations ({error}); give the name of "
                 "a new file in a folder that exists"
             ) from error
-        self._open = made
-        return made
+        return self._open
 
     def _key(self, agent: int, point: Float[np.ndarray, " p"]) -> bytes:
         return hashlib.sha256(self._whose[agent] + point.tobytes()).digest()
 
 
+@checked(ProblemError)
+def forget_failures(cache: str | Path) -> int:
+    """Let a run that is repeated ask again at the points that it skipped.
+
+    With `on_failure="skip"` a cache keeps skipped points beside the values, so that a run that was
+    stopped passes through them as it did before. Forget them once what failed is mended, such as a
+    licence server; the run then differs from where the first of them was. Values are kept.
+
+    Args:
+        cache: the file, while no run uses it.
+
+    Returns:
+        Number of points that were forgotten.
+
+    Raises:
+        ProblemError: no file of evaluations.
+    """
+    path = Path(cache)
+    try:
+        if not path.is_file():
+            raise _Foreign("there is none")
+        with closing(_opened(path)) as file:
+            return file.execute("DELETE FROM failures").rowcount
+    except (OSError, sqlite3.Error, _Foreign) as error:
+        raise ProblemError(
+            f"cache={str(path)!r} is no file of evaluations ({error}); give the one that is "
+            "named as cache of a black box"
+        ) from error
+
+
 class _Foreign(Exception):
     """A database of another program."""
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """The file with its tables, made if there is none.
+
+    Raises:
+        _Foreign: a database of another program.
+        OSError: it cannot be made.
+        sqlite3.Error: a file of another kind.
+    """
+    path.touch(mode=0o600)
+    # used by one thread at a time, which need not be the one that opened it
+    file = sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
+    _check_own(file)
+    path.chmod(0o600)  # one that was there before may be open to others
+    file.execute("PRAGMA journal_mode=WAL")
+    file.execute("PRAGMA synchronous=NORMAL")
+    for name, column in _TABLES.items():
+        file.execute(f"CREATE TABLE IF NOT EXISTS {name} (key BLOB PRIMARY KEY, {column})")
+    return file
 
 
 def _check_own(file: sqlite3.Connection) -> None:
@@ -117,6 +181,6 @@ def _check_own(file: sqlite3.Connection) -> None:
     """
     tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type='table'")}
     columns = [row[1] for row in file.execute("PRAGMA table_info(evaluations)")]
-    if tables - {"evaluations"} or (tables and columns != ["key", "answer"]):
+    if tables - {*_TABLES} or (tables and columns != ["key", "answer"]):
         file.close()
         raise _Foreign("it is a database of another program")

@@ -106,6 +106,7 @@ def called(source: Source, problem: Task) -> Task:
             workers=calls.workers,
             timeout=calls.timeout,
             on_failure=calls.on_failure,
+            tries=calls.tries,
             cache=None if calls.cache is None else source.folder / calls.cache,
         )
         return replace(problem, objectives=replace(box, host=box.host.evaluated(how)))

@@ -16,7 +16,9 @@ from tacit.problem.evaluation import Evaluation
 from tacit.problem.host import Host
 from tacit.problem.owned import Dispatch, Owned, Separate
 from tacit.problem.problem import Problem, starting_point
+from tacit.problem.program import Program
 from tacit.problem.regularisers import REGULARISERS
+from tacit.problem.takes import check_takes
 from tacit.study._sections.common import plain
 from tacit.study._sections.simulator import OwnerFile, OwnerSection, SimulatorSection
 from tacit.study.functions import function
@@ -94,16 +96,22 @@ def own_cost(source: Source, agent: int, own: OwnCost) -> CostBox:
 
 def _own_cost(source: Source, agent: int, folder: Path, given: OwnerFile) -> CostBox:
     chosen: Any = source.study.problem
+    if given.command is not None:
+        program = given.command[0].replace("{agent}", str(agent))
+        given = given.model_copy(update={"command": (program, *given.command[1:])})
     one = replace(_owned(given, folder), cwd=None)
     if given.command is not None:  # of no other site is there a folder here
         one = replace(one, cwd=str(folder / (given.cwd or "")).replace("{agent}", str(agent)))
-    calls = chosen.simulator.model_copy(update={"cache": None, "workers": given.workers or 1})
+    own = {"workers": given.workers or 1, "tries": given.tries or chosen.simulator.tries}
+    calls = chosen.simulator.model_copy(update={"cache": None, **own})
     how = _how(source, calls, (one,) * len(_sites(source)))
     if given.cache is not None:
         how = replace(how, cache=folder / given.cache)
     numbers = tuple(range(len(_sites(source))))
     called = Dispatch((one.function,) * len(numbers)) if one.function is None else one.function
-    return _costs(Host(called, numbers, None, batched=False, evaluation=how), np.int64(agent))
+    host = Host(called, numbers, None, batched=False, evaluation=how)
+    host.name(("this site",) * len(numbers))
+    return _costs(host, np.int64(agent))
 
 
 def read_owner(path: Path) -> OwnCost:
@@ -148,14 +156,31 @@ def _owners(source: Source, simulator: SimulatorSection) -> tuple[Owned, ...]:
                 'it; to simulate it, add command = ["./simulate"], function = "module:name", or '
                 "one of them for each site in sites"
             )
-        return (_owned(simulator, source.folder),) * len(sites)
+        one = _owned(simulator, source.folder)
+        for agent in range(len(sites)):
+            _check(source, agent, one)
+        return (one,) * len(sites)
     if set(simulator.sites) != set(sites):
         odd = sorted(set(simulator.sites) ^ set(sites))
         raise ConfigError(
             f"sites={sorted(simulator.sites)!r} and the sites of [partition] differ in "
             f"{odd[0]!r}; name each site once in both"
         )
-    return tuple(_owned(simulator.sites[name], source.folder) for name in sites)
+    owners = list[Owned]()
+    for agent, name in enumerate(sites):
+        with source.section("problem", "simulator", "sites", name):
+            owners.append(_owned(simulator.sites[name], source.folder))
+            _check(source, agent, owners[-1])
+    return tuple(owners)
+
+
+def _check(source: Source, agent: int, own: Owned) -> None:
+    """Refuse what cannot be started for a site, where the line of the site is known."""
+    if own.command is not None:
+        Program(own.command, _names(source), None, own.cwd, own.env).check(agent)
+    elif own.function is not None:
+        what = f"the black box of {_sites(source)[agent]}"
+        check_takes(what, own.function, x="a point, shape (p,)", agent="the agent's number")
 
 
 def _owned(given: OwnerSection, folder: Path) -> Owned:
@@ -170,7 +195,8 @@ def _command(command: Sequence[str], folder: Path) -> tuple[str, ...]:
     """A command whose program is found from a folder; a bare name as a shell finds it."""
     program, *arguments = command
     beside = folder / program
-    return (str(beside.resolve()) if "/" in program and beside.exists() else program, *arguments)
+    there = "/" in program and Path(str(beside).replace("{agent}", "0")).exists()
+    return (str(beside.resolve()) if there else program, *arguments)
 
 
 def _box(
@@ -198,6 +224,7 @@ def _how(source: Source, simulator: SimulatorSection, owners: tuple[Owned, ...])
         workers=workers,
         timeout=simulator.timeout,
         on_failure=simulator.on_failure,
+        tries=simulator.tries,
         cache=source.folder / str(simulator.cache) if cached else None,
         stochastic=simulator.stochastic,
         owners=owners,

@@ -107,10 +107,21 @@ class Source:
         try:
             yield
         except (ProblemError, NetworkError, PrivacyError, ConfigError) as error:
-            kinds = {"problem": ProblemError, "network": NetworkError, "privacy": PrivacyError}
-            found = [name for name, kind in kinds.items() if isinstance(error, kind)]
-            with self.section(*(found or ["run"])):
+            with self.section(*self._home(error)):
                 raise
+
+    def _home(self, error: TacitError) -> tuple[str, ...]:
+        """The section that an error refers to: that of its kind, or where the key is that it names.
+
+        A key that is not written has no line, and belongs in a section all the same.
+        """
+        kinds = {"problem": ProblemError, "network": NetworkError, "privacy": PrivacyError}
+        found = next((name for name, kind in kinds.items() if isinstance(error, kind)), "run")
+        nested = {"problem": ("problem", "simulator"), "run": ("method",)}.get(found, (found,))
+        named = re.match(r"(\w+)=", str(error))
+        if named and not _takes(self.study, (found,), named[1]):
+            return nested if _takes(self.study, nested, named[1]) else (found,)
+        return (found,)
 
     def _named(self, path: locate.Path, message: str) -> locate.Path:
         """The key or column to which a message refers, if the section has it."""
@@ -126,6 +137,14 @@ class Source:
         if column and (*path, "features", column[1]) in self.lines:
             return (*path, "features", column[1])
         return path
+
+
+def _takes(study: Study, path: Sequence[str], key: str) -> bool:
+    """Whether a section of a study has a key."""
+    section: Any = study
+    for name in path:
+        section = getattr(section, name, None)
+    return key in getattr(type(section), "model_fields", {})
 
 
 class Located(ConfigError):

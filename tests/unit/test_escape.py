@@ -10,7 +10,7 @@ import pytest
 from tacit.cli.console import emit, guarded, say, table
 from tacit.cli.deploying import JsonLines, PlainLines
 from tacit.errors import ConfigError
-from tacit.escape import cell, visible
+from tacit.escape import cell, one_line, visible
 
 HOSTILE = "North\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202ecinilc\u2028\x00\nok"
 STEERING = "\x1b\x07\r\x9b\u202e\u2028\x00"
@@ -51,6 +51,18 @@ def test_nothing_that_is_logged_steers() -> None:
     plain, line = PlainLines().format(record), JsonLines().format(record)
     assert not steers(plain + line)
     assert json.loads(line)["who"] == HOSTILE
+
+
+def test_an_error_of_several_lines_is_printed_and_logged_as_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error = "it failed. Its output ends with:\n    busy\n    lost\nCorrect it;\nor wait"
+    joined = "it failed. Its output ends with: busy | lost. Correct it; or wait"
+    say(error)
+    record = logging.LogRecord("tacit.site", 30, "", 0, "%(why)s", ({"why": error},), None)
+    assert capsys.readouterr().out == f"{joined}\n"
+    assert PlainLines().format(record).endswith(f"WARNING {joined}")
+    assert one_line("ends with:\n    busy") == "ends with: busy."
 
 
 def test_a_text_is_never_a_formula() -> None:

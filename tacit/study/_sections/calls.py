@@ -22,6 +22,11 @@ class CallsSection(Section):
         description="seconds after which an evaluation is stopped and has failed, positive; a "
         "function needs workers for it",
     )
+    tries: Annotated[Whole, Field(ge=1)] | None = Field(
+        None,
+        description="evaluations of a point before it has failed, at least 1 [default: 3 with "
+        'on_failure = "retry", else 1]',
+    )
     cache: str | None = Field(
         None,
         description="path of the file that keeps every evaluation, relative to the study file, "
@@ -33,5 +38,5 @@ class RecordCalls(CallsSection):
     """How the losses of records are evaluated on one machine."""
 
     on_failure: Literal["stop", "retry"] = Field(
-        "stop", description="what a failed call does: end the run, or be repeated up to twice first"
+        "stop", description="what a failed call does: end the run, or do so after three tries"
     )

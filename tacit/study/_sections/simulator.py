@@ -68,6 +68,11 @@ class OwnerFile(OwnerSection):
     workers: Annotated[Whole, Field(ge=1)] | None = Field(
         None, description="number of evaluations at a time, at least 1 [default: 1]"
     )
+    tries: Annotated[Whole, Field(ge=1)] | None = Field(
+        None,
+        description="evaluations of a point before it has failed and is skipped, at least 1 "
+        "[default: as the study says]",
+    )
     cache: str | None = Field(
         None, description="path of the file that keeps every evaluation, relative to this file"
     )
@@ -92,8 +97,8 @@ class SimulatorSection(CallsSection, OwnerSection):
     )
     on_failure: Literal["stop", "retry", "skip"] = Field(
         "stop",
-        description="what a failed evaluation does: end the run, be repeated up to twice first, "
-        "or let the site's clipped answer of that round be 0, as between sites it must",
+        description="what a failed evaluation does: end the run, do so after three tries, or let "
+        "the site's clipped answer of that round be 0, as between sites it must",
     )
     stochastic: Flag = Field(
         False, description="whether the values at one point differ, because chance is in them"

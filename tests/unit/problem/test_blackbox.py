@@ -387,10 +387,15 @@ def test_what_is_taken_on_trust_of_a_function() -> None:
             "how long evaluations take and how often they are repeated",
         ),
         (
+            {"tries": 5},
+            "gives a finite number everywhere in one of 5 tries",
+            "how long evaluations take and how often they are repeated",
+        ),
+        (
             {"on_failure": "skip", "workers": 1, "timeout": 0.5},
             "uses data of its own agent only and is deterministic",
             "how long evaluations take, which are stopped after 0.5 seconds and which fail and are "
-            "skipped",
+            "repeated or skipped",
         ),
     ],
 )

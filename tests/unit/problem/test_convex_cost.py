@@ -194,6 +194,26 @@ def test_points_without_a_value_are_named_by_agent() -> None:
         problem.convex_costs(distance, 1, [0.0, 0.0])
 
 
+def test_the_agent_whose_constraints_nothing_meets_is_named() -> None:
+    def cost(x: Any, agent: int) -> Any:
+        import cvxpy
+
+        bounds = [x <= 0.0, x >= 1.0] if agent == 1 else [x >= float(agent)]
+        return cvxpy.sum_squares(x), bounds
+
+    task = problem.convex_costs(cost, 3, x0=[0.0], names=["north", "east", "west"])
+    with pytest.raises(ProblemError, match="no point meets the constraints of east"):
+        task.reference()
+
+    def apart(x: Any, agent: int) -> Any:
+        import cvxpy
+
+        return cvxpy.sum_squares(x), [x == float(agent)]
+
+    with pytest.raises(ProblemError, match="some point satisfies the constraints of all agents"):
+        problem.convex_costs(apart, 2, x0=[0.0]).reference()
+
+
 def test_a_guarantee_says_what_it_takes_for_granted() -> None:
     said = made().objectives.assumptions[0]
     assert "described by data of its own" in said

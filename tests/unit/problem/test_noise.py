@@ -7,8 +7,9 @@ import pytest
 
 import tacit
 from tacit.errors import ConfigError, OracleError, ProblemError
-from tacit.method import ORZO, ZOOADMM, DZOASolver
+from tacit.method import DZOA, ORZO, ZOOADMM, DZOASolver, DZOAStar
 from tacit.network import Coordinator, ring
+from tacit.privacy import Privacy
 from tacit.problem import Squared, black_box_problem, costs, empirical_risk, measure_noise
 
 START = np.array([0.4, -0.2, 0.7])
@@ -97,7 +98,10 @@ def test_what_is_refused() -> None:
 
 def test_a_guarantee_says_what_it_takes_for_granted_of_random_values() -> None:
     said = noisy(1.0).objectives.assumptions[0]
-    assert "is random by itself only and gives a finite number everywhere" in said
+    assert (
+        "draws random numbers that depend on no data of others and gives a finite number everywhere"
+        in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,6 +110,8 @@ def test_a_guarantee_says_what_it_takes_for_granted_of_random_values() -> None:
         (ORZO(step=0.1), Coordinator(2)),
         (ZOOADMM(step=0.1), Coordinator(2)),
         (DZOASolver(step=0.1, penalty=0.4), ring(3)),
+        (DZOA(privacy=Privacy(clip=1.0, epsilon=1.0)), ring(3)),
+        (DZOAStar(privacy=Privacy(clip=1.0, epsilon=1.0)), Coordinator(2)),
     ],
 )
 def test_noise_without_a_shortest_difference_is_refused(method: Any, net: Any) -> None:
@@ -113,5 +119,7 @@ def test_noise_without_a_shortest_difference_is_refused(method: Any, net: Any) -
         raise AssertionError("asked before it was refused")
 
     task = black_box_problem(noisy, net.agents, x0=START, stochastic=True)
-    with pytest.raises(ConfigError, match=r"give shortest=noise\.smoothing.*measure_noise"):
+    with pytest.raises(
+        ConfigError, match=r"give (shortest|smoothing)=noise\.smooth.*measure_noise"
+    ):
         tacit.run(task, net, method, rounds=1)

@@ -32,6 +32,13 @@ def test_a_black_box_is_not_asked() -> None:
     assert smooth(black_box_problem(lambda x, agent: abs(x[0]), 2, x0=[1.0]))
 
 
+def test_whole_costs_are_told_how_to_declare_it() -> None:
+    task = costs(distance, np.zeros((2, 1)), np.ones(1), smooth=False)
+    with pytest.raises(ProblemError, match=r"EXTRA needs costs .* or write smooth=True") as told:
+        check_smooth("EXTRA", task)
+    assert "Huber" not in str(told.value)
+
+
 def test_the_refusal_names_method_and_loss() -> None:
     task = empirical_risk([[[1.0]], [[2.0]]], [[1.0], [0.0]], Quantile(0.9))
     with pytest.raises(ProblemError, match=r"EXTRA needs .* and Quantile has kinks\. Use DPSG"):

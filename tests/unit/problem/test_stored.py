@@ -2,10 +2,12 @@
 
 import collections
 import functools
+import random
 import re
 import sqlite3
 import stat
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import tacit
 from tacit.errors import OracleError, ProblemError
-from tacit.problem import black_box, record_box
+from tacit.method import ORZO
+from tacit.network import Coordinator
+from tacit.problem import black_box, black_box_problem, forget_failures, record_box
 from tacit.problem.code_digest import digest
 
 POINTS = np.arange(6.0).reshape(3, 2) / 3.0
@@ -84,6 +89,75 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
     host = black_box(fragile, 3, cache=file).host
     assert host.evaluate(POINTS, OWNERS)[:, 0].tolist() == [0.0, 1.0, 2.0]
     assert host.calls.tolist() == [0, 0, 1]
+
+
+def test_a_skipped_point_is_skipped_again_until_it_is_forgotten(tmp_path: Path) -> None:
+    """A simulator that fails by chance, in a run that is repeated."""
+    file = tmp_path / "evaluations.sqlite"
+    random.seed(1)
+
+    def flaky(x: Any, agent: int) -> float:
+        if agent == 2 and random.random() < 0.3:
+            raise OSError("no licence")
+        return float(np.sum((x - agent) ** 2))
+
+    def run() -> tuple[tacit.Result, int]:
+        task = black_box_problem(flaky, 3, x0=[0.9, 0.9], on_failure="skip", cache=file)
+        found = tacit.run(task, Coordinator(3), ORZO(step=0.1, directions=3), rounds=6, seed=0)
+        objectives: Any = task.objectives
+        return found, objectives.calls
+
+    first, made = run()
+    again, asked = run()
+    assert first.skipped["agent 2"] > 1 and made > 50
+    assert (asked, again.skipped) == (0, first.skipped)
+    np.testing.assert_array_equal(again.solutions, first.solutions)
+    assert "kept in cache" in again.failures["agent 2"] and "forget_failures" in str(again)
+    assert "kept in cache" not in first.failures["agent 2"]
+    assert forget_failures(file) == first.skipped["agent 2"]
+    changed, asked = run()
+    assert asked > 0 and changed.skipped != first.skipped
+
+
+def test_only_a_run_that_skips_passes_by_what_has_failed(tmp_path: Path) -> None:
+    file, broken = tmp_path / "evaluations.sqlite", tmp_path / "broken"
+
+    def fragile(x: Any, agent: int) -> float:
+        if broken.exists():
+            raise OSError("no licence")
+        return float(agent)
+
+    broken.touch()
+    skipping = black_box(fragile, 3, cache=file, on_failure="skip").host
+    assert np.isnan(skipping.evaluate(POINTS, OWNERS)).all()
+    broken.unlink()
+    host = black_box(fragile, 3, cache=file).host
+    assert host.evaluate(POINTS, OWNERS)[:, 0].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_what_an_interrupt_ends_has_not_failed(tmp_path: Path) -> None:
+    file, began = tmp_path / "evaluations.sqlite", tmp_path / "began"
+    command = ["sh", "-c", f"touch {began}; sleep 60"]
+    host = black_box(command=command, agents=2, cache=file, on_failure="skip").host
+    thread = threading.Thread(target=host.evaluate, args=(POINTS[:2], OWNERS[:2]))
+    thread.start()
+    while not began.exists():
+        time.sleep(0.01)
+    host.interrupt()
+    thread.join(30.0)
+    with closing(sqlite3.connect(file)) as kept:
+        assert kept.execute("SELECT count(*) FROM failures").fetchone() == (0,)
+    with pytest.raises(KeyboardInterrupt):
+        host.raise_pending()
+
+
+def test_failures_are_forgotten_of_evaluations_only(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"no file of evaluations \(there is none\)"):
+        forget_failures(tmp_path / "none.sqlite")
+    assert not (tmp_path / "none.sqlite").exists()
+    (tmp_path / "study.toml").write_text("title = 'not a database, and long enough to tell'\n" * 9)
+    with pytest.raises(ProblemError, match="not a database"):
+        forget_failures(tmp_path / "study.toml")
 
 
 def test_batches_and_records_are_found_point_by_point(tmp_path: Path) -> None:

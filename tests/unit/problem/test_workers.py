@@ -112,6 +112,18 @@ def test_the_traceback_of_a_failed_program_is_short() -> None:
     assert len(own) <= 1
 
 
+def test_the_traceback_of_an_interrupt_is_short() -> None:
+    def interrupted(x: Any, agent: int) -> float:
+        raise KeyboardInterrupt
+
+    task = black_box_problem(interrupted, agents=3, x0=[0.0])
+    with pytest.raises(KeyboardInterrupt) as caught:
+        tacit.run(task, network.Coordinator(3), method.ORZO(step=0.1), rounds=1, seed=0)
+    package = Path(tacit.__file__ or "").parent
+    own = [each for each in caught.traceback if Path(each.path).is_relative_to(package)]
+    assert len(own) <= 1
+
+
 @pytest.mark.parametrize("workers", [None, 1])
 def test_retry_asks_three_times(tmp_path: Path, workers: int | None) -> None:
     def flaky(x: Any, agent: int) -> float:
@@ -129,6 +141,22 @@ def test_retry_asks_three_times(tmp_path: Path, workers: int | None) -> None:
     with pytest.raises(OracleError, match=message):
         always.raise_pending()
     assert always.calls.tolist() == [3, 0, 0]
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_a_point_is_skipped_after_all_its_tries(tmp_path: Path, workers: int | None) -> None:
+    def flaky(x: Any, agent: int) -> float:
+        (tmp_path / f"{agent} {len(list(tmp_path.iterdir()))}").touch()
+        return float("nan") if len(list(tmp_path.glob(f"{agent} *"))) <= agent else float(agent)
+
+    host = black_box(flaky, 3, on_failure="skip", tries=2, workers=workers).host
+    assert asked(host)[:2].tolist() == [0.0, 1.0]
+    assert host.calls.tolist() == [1, 2, 2]
+    assert host.tally.skipped.tolist() == [0, 0, 1]
+    assert host.tally.failure[2].endswith("This was the last of 2 tries")
+    host.raise_pending()
+    with pytest.raises(ProblemError, match="tries=1: on_failure='retry' asks again"):
+        black_box(flaky, 3, on_failure="retry", tries=1)
 
 
 def test_skip_leaves_a_point_out_and_goes_on() -> None:
@@ -189,8 +217,8 @@ def test_a_skipped_agent_answers_zero() -> None:
     task.objectives.raise_pending()
     assert task.objectives.assumptions == (
         "the function of each cost uses data of its own agent only and is deterministic",
-        "what others can see of how long evaluations take and which fail and are skipped tells "
-        "nothing of the costs",
+        "what others can see of how long evaluations take and which fail and are repeated or "
+        "skipped tells nothing of the costs",
     )
 
 
@@ -295,13 +323,45 @@ def test_a_program_has_a_folder_and_variables_for_each_agent(tmp_path: Path) -> 
     assert again.calls.tolist() == [0, 1, 0]  # only what that file concerns
 
 
+def test_each_agent_may_have_a_program_of_its_own(tmp_path: Path) -> None:
+    cache, (first, second) = tmp_path / "kept.sqlite", [tmp_path / f"p{k}" for k in (0, 1)]
+    for agent, path in enumerate((first, second)):
+        path.write_text(f"#!/bin/sh\necho {agent + 1}\n")
+        path.chmod(0o755)
+    given: dict[str, Any] = {"command": [f"{tmp_path}/p{{agent}}"], "agents": 2, "cache": cache}
+    assert black_box_problem(**given, x0=[0.0]).value([0.0]) == 3.0
+    second.write_text("#!/bin/sh\necho 5\n")
+    again = black_box_problem(**given, x0=[0.0])
+    assert again.value([0.0]) == 6.0 and again.objectives.host.calls.tolist() == [0, 1]
+    second.unlink()
+    with pytest.raises(ProblemError, match=r"there is no program '.*p1' that can be run"):
+        black_box_problem(**given, x0=[0.0])
+    lists: Any = [["plants/p0.sh"], ["plants/p1.sh"]]
+    with pytest.raises(ProblemError, match=r"one command for all agents; write \{agent\} where"):
+        black_box(command=lists, agents=2)
+
+
+def test_errors_call_agents_by_their_names() -> None:
+    def broken(x: Any, agent: int) -> float:
+        raise RuntimeError("the valve stuck")
+
+    task = black_box_problem(broken, agents=2, x0=[0.0], names=["north", "south"])
+    with pytest.raises(OracleError, match="the black box of north raised RuntimeError"):
+        task.value([0.0])
+    script = ["sh", "-c", "exit 3"]
+    task = black_box_problem(command=script, agents=2, x0=[0.0], names=["north", "south"])
+    with pytest.raises(OracleError, match="the black box of north ended with exit status 3"):
+        task.value([0.0])
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [
         (
             "seq 9 >&2; echo lost >&2; exit 3",
             "agent 0 ended with exit status 3, at x0 = 0, x1 = 1. Its standard error ends with:\n"
-            "    6\n    7\n    8\n    9\n    lost\nCorrect the program; on_failure='retry'",
+            "    6\n    7\n    8\n    9\n    lost\n"
+            "Correct the program; where it fails by chance, tries=3 asks again$",
         ),
         ("echo about 3", "printed 'about 3' as its last line instead of one number"),
         ("echo 7 >&2", "printed nothing instead of one number, .*\n    7\nLet the program print"),
@@ -316,6 +376,17 @@ def test_programs_that_fail(script: str, message: str) -> None:
     asked(host)
     with pytest.raises(OracleError, match=message):
         host.raise_pending()
+
+
+def test_what_a_skipped_program_said_is_one_line() -> None:
+    script = 'echo licence server >&2; echo busy >&2; test "$0" != 1 && echo 3'
+    task = black_box_problem(
+        command=["sh", "-c", script, "{agent}"], agents=3, x0=[0.5], on_failure="skip"
+    )
+    found = tacit.run(task, network.Coordinator(3), method.ORZO(step=0.1), rounds=1, seed=0)
+    told = found.failures["agent 1"]
+    assert "Its standard error ends with: licence server | busy. Correct the program" in told
+    assert told in found.summary()
 
 
 @pytest.mark.parametrize("stream", ["1", "2"])

@@ -93,11 +93,65 @@ def test_one_simulator_for_all_is_told_who_asks(folder: Path) -> None:
     assert alike(folder, command).value([1.0, 2.0]) == 21.0
 
 
+def test_a_program_may_have_the_number_of_the_site_in_its_name(folder: Path) -> None:
+    (folder / "plants").mkdir()
+    for agent in (0, 1):
+        program = folder / "plants" / f"p{agent}.sh"
+        program.write_text(f"#!/bin/sh\necho {agent + 3}\n")
+        program.chmod(0o755)
+    command = 'command = ["plants/p{agent}.sh"]\n'
+    assert alike(folder, command).value([0.0, 0.0]) == 7.0
+    text = STUDY.replace(f"timeout = 60\n[problem.simulator.sites]\n{PROGRAM}", command)
+    source, path = parse_study(text, folder=folder), folder / "own.toml"
+    path.write_text(owner_text(source, 1))
+    (folder / "plants" / "p0.sh").unlink()  # the other owner's is on another machine
+    own = own_cost(source, 1, read_owner(path))
+    assert own.host.evaluate(np.zeros(2), own.agent).tolist() == [4.0]
+    with pytest.raises(ConfigError, match=r"\[problem.simulator\] command: there is no program"):
+        alike(folder, command)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "told"),
+    [
+        ("{level}", "{lever}", 8, "command: {lever} is not a placeholder"),
+        ('env = { DEPTH = "2" }', 'cwd = "nowhere"', 8, "cwd: there is no folder"),
+        ("costs_of_tests:bowl", "costs_of_tests:bow", 9, "no function 'bow'"),
+        ("costs_of_tests:bowl", "costs_of_tests:alone", 9, "the black box of south"),
+    ],
+)
+def test_an_error_names_the_site_and_its_line(
+    folder: Path, old: str, new: str, line: int, told: str
+) -> None:
+    with (folder / "costs_of_tests.py").open("a") as module:
+        module.write("\ndef alone(x):\n    return 0.0\n")
+    with pytest.raises(ConfigError) as raised:
+        made(folder, old, new)
+    said, site = str(raised.value), {8: "north", 9: "south"}[line]
+    assert said.startswith(f"study.toml:{line}: [problem.simulator.sites") and told in said
+    assert site in said.partition(told)[0] + told
+
+
+def test_what_chance_asks_for_is_said_where_it_belongs(folder: Path) -> None:
+    """Of a key that is not written the section is known, though not the line."""
+    with (folder / "costs_of_tests.py").open("a") as module:
+        module.write("\nimport random\ndef noisy(x, agent):\n    return random.random()\n")
+    text = STUDY.replace("costs_of_tests:bowl", "costs_of_tests:noisy")
+    with pytest.raises(ConfigError, match=r"toml:5: \[problem\] simulator: stochastic=False: the"):
+        execute(assemble(parse_study(text, folder=folder)))
+    source = parse_study(text.replace("timeout", "stochastic = true\ntimeout"), folder=folder)
+    with pytest.raises(ConfigError, match=r"toml:16: \[method\] shortest=1\.5e-08: .*read_study"):
+        execute(assemble(source))
+
+
 def test_evaluations_are_made_as_the_study_says(folder: Path) -> None:
     keys = f'{ALIKE}\nworkers = 2\ntimeout = 50\non_failure = "retry"\nstochastic = true\n'
     how = alike(folder, f'{keys}cache = "kept.sqlite"').objectives.host.evaluation
     assert (how.workers, how.timeout, how.on_failure, how.stochastic) == (2, 50, "retry", True)
-    assert how.cache == folder / "kept.sqlite"
+    assert how.cache == folder / "kept.sqlite" and how.attempts == 3
+    assert alike(folder, f"{keys}tries = 2").objectives.host.evaluation.attempts == 2
+    with pytest.raises(ConfigError, match=r"toml:\d+: \[problem.simulator\] tries: 1: on_failure"):
+        alike(folder, f"{keys}tries = 1")
 
 
 def test_a_sweep_measures_the_objective_at_the_answer(folder: Path) -> None:
@@ -245,6 +299,14 @@ def test_an_owner_evaluates_what_its_own_file_names(folder: Path) -> None:
         assert asked == there
 
 
+def test_an_owner_says_how_often_it_tries(folder: Path) -> None:
+    skipping = STUDY.replace("timeout = 60", 'timeout = 60\non_failure = "skip"\ntries = 2')
+    source, path = parse_study(skipping, folder=folder), folder / "own.toml"
+    for keys, tries in (("", 2), ("tries = 5\n", 5)):
+        path.write_text(keys + ALIKE)
+        assert own_cost(source, 1, read_owner(path)).host.evaluation.attempts == tries
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -283,7 +345,7 @@ def test_a_missing_file_says_what_belongs_there(folder: Path) -> None:
 
 
 def test_a_failure_ends_a_simulation_and_names_the_site(folder: Path) -> None:
-    with pytest.raises(OracleError, match="agent 1 raised RuntimeError: the valve stuck"):
+    with pytest.raises(OracleError, match="box of south raised RuntimeError: the valve stuck"):
         made(folder, "tests:bowl", "tests:broken").value([0.0, 0.0])
 
 
