@@ -122,7 +122,7 @@ def test_intervals_are_printed_as_often_as_is_said(
     table.to_csv(tmp_path / "cohort.csv", index=False)
     text = STUDY.format(epsilon=epsilon, trials=TRIALS, seed=seed) + MODELS[model]
     source = parse_study(text, folder=tmp_path)
-    counts = [int((table["site"] == name).sum()) for name in SITES]
+    counts = [int(np.sum(table["site"] == name)) for name in SITES]
     method, _ = statistic_of(source, Asked(records=counts))
     assert method.privacy is not None
     if isinstance(method, PrivateCox):
