@@ -192,13 +192,15 @@ def _tell(ended: Sweep) -> None:
     from tacit.privacy.digits import rounded_up
     from tacit.report.canvas import without_figures
     from tacit.report.tables import number
+    from tacit.sweep.intervals import PRINTED
     from tacit.sweep.sections import shown
-    from tacit.sweep.table import in_words, precise, settings, spent
+    from tacit.sweep.table import in_words, precise, settings, spent, withheld
     from tacit.sweep.words import BUDGET, headings, status
 
     # the budget shows as epsilon, as in LaTeX
     keys = [key for key in settings(ended.found) if key != BUDGET]
     diverged = any(not runs.finished.all() for runs in ended.found)
+    partly = withheld(ended.found, ended.measure)
     rows = []
     for runs in ended.found[:_SHOWN]:
         mean, error = runs.mean(ended.measure)
@@ -210,15 +212,19 @@ def _tell(ended: Sweep) -> None:
                 status(worst.status),
                 precise(mean, error) or number(mean),
                 number(error),
+                *([f"{runs.mean(PRINTED)[0]:.0%}"] if partly else []),
                 *([f"{runs.finished.sum()} of {len(runs.finished)}"] if diverged else []),
             ]
         )
     named = [name[:1].upper() + name[1:] for name in headings(keys).values()]
     tops = [*named, "Epsilon", "Guarantee per run", "Mean", "Standard error"]
+    tops += ["Printed"] if partly else []
     table([*tops, "Finished"] if diverged else tops, rows)
     if len(ended.found) > _SHOWN:
         say(f"{len(ended.found) - _SHOWN} more cells: {ended.path / 'cells.csv'}.")
-    say(f"Metric: {in_words(ended.measure)} ({ended.measure}).")
+    say(f"Metric: {in_words(ended.measure, ended.found)} ({ended.measure}).")
+    if partly:
+        say(f"Printed: {in_words(PRINTED)}; the metric is of those only.")
     say()
     for sentence in ended.warnings:
         say(sentence)

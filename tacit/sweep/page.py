@@ -12,8 +12,9 @@ from tacit.privacy.guarantee import Status
 from tacit.report.sweep import Series, SweepData
 from tacit.sweep import caveats, words
 from tacit.sweep.cells import Plan
+from tacit.sweep.intervals import PRINTED
 from tacit.sweep.sections import shown as shown_value
-from tacit.sweep.table import Runs, chosen, in_words, measures, precise, settings, spent
+from tacit.sweep.table import Runs, chosen, in_words, measures, precise, settings, spent, withheld
 
 _LINES, _PANELS = 8, 12
 """More lines than this in one panel are hard to follow, and more panels than this to survey."""
@@ -45,13 +46,13 @@ def sweep_data(
         title=plan.source.study.title,
         summary=words.summary(plan) + ".",
         warnings=caveats.warnings(plan, found),
-        measure=in_words(shown),
+        measure=in_words(shown, found),
         axis=_axis_title(found, axis),
         logarithmic=shown in ("objective_gap", "distance"),
         series=_series(found, shown, axis, panels, names),
         cells=_rows(found, shown),
         others={
-            in_words(name): _rows(found, name, brief=True)
+            in_words(name, found): _rows(found, name, brief=True)
             for name in measures(found)
             if name != shown
         },
@@ -180,8 +181,14 @@ def _rows(
     named = words.headings(settings(found))
     varied = {key: name for key, name in named.items() if len(_values(found, key)) > 1}
     same = {key: name for key, name in named.items() if key not in varied}
+    partly = not brief and withheld(found, measure)
     return [
-        {**_shown(runs, varied), **_found(runs, measure, brief), **_shown(runs, same)}
+        {
+            **_shown(runs, varied),
+            **_found(runs, measure, brief),
+            **({"printed": f"{runs.mean(PRINTED)[0]:.0%}"} if partly else {}),
+            **_shown(runs, same),
+        }
         for runs in found
     ]
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
+from pathlib import Path
 
-from tacit.cli.deploying import JsonLines
+import numpy as np
+
+from tacit.cli.deploying import JsonLines, _written
+from tacit.deploy.operate.results import Outcome, write
+from tests.unit.method.test_table_one import exact
 
 
 def line(message: str, *args: object) -> dict[str, object]:
@@ -22,3 +28,17 @@ def test_a_line_of_json_has_the_fields_that_its_message_was_made_of() -> None:
 
 def test_a_message_without_fields_is_a_line_as_well() -> None:
     assert line("the end\nof %d", 3)["message"] == "the end\nof 3"
+
+
+def test_what_is_named_at_the_end_is_what_was_written(tmp_path: Path) -> None:
+    answer = exact()
+    outcome = Outcome(np.zeros(2), ("a", "b"), "0" * 32, 1, None, simulated=False, answer=answer)
+    write(tmp_path, outcome, None)
+    named = _written(outcome, tmp_path)
+    assert named == ["table1.csv", "table1.html", "table1.tex"]
+    minimiser = replace(outcome, answer=None)
+    (tmp_path / "other").mkdir()
+    write(tmp_path / "other", minimiser, None)
+    assert _written(minimiser, tmp_path / "other") == ["model.npz", "coefficients.csv"]
+    # an agent that had finished before no longer holds the solution
+    assert _written(replace(outcome, solution=None), tmp_path) == ["table1.csv"]
