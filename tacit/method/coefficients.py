@@ -20,6 +20,7 @@ from tacit.errors import ConfigError
 from tacit.method import latex
 from tacit.method.aligned import ruled
 from tacit.method.answer import NORMAL, REPEATED, Refused, reach
+from tacit.method.per_unit import per
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -279,7 +280,7 @@ class CoefficientTable:
         return self.ratio.replace("_", " ") or "effect"
 
     def effects(self) -> list[dict[str, Any]]:
-        """What a forest plot draws: the effect of every column over its declared range.
+        """What a forest plot draws: the effect of every column, of a number per a readable unit.
 
         Returns:
             One row per coefficient but the intercept: `parameter`, `value`, `lower` and `upper`,
@@ -293,12 +294,12 @@ class CoefficientTable:
         reach["sampling_"] = NORMAL * self._errors(self.sampling)
         rows: list[dict[str, Any]] = []
         for i in self.slopes:
-            span = self.spans[i]
-            value = float(shown(span * self.values[i]))
-            row: dict[str, Any] = {"parameter": self.names[i], "value": value}
+            unit, named = per(self.spans[i])
+            value = float(shown(unit * self.values[i]))
+            row: dict[str, Any] = {"parameter": f"{self.names[i]}{named}", "value": value}
             for kind, each in reach.items():
-                row[f"{kind}lower"] = float(shown(span * (self.values[i] - each[i])))
-                row[f"{kind}upper"] = float(shown(span * (self.values[i] + each[i])))
+                row[f"{kind}lower"] = float(shown(unit * (self.values[i] - each[i])))
+                row[f"{kind}upper"] = float(shown(unit * (self.values[i] + each[i])))
             rows.append(row)
         return rows
 
