@@ -335,8 +335,8 @@ class CoefficientTable:
         if self.refusal is not None:
             return (
                 f"{fitted} No intervals: {self.refusal.reason}; {self.refusal.needs}. Without "
-                "intervals coefficients are not printed, since even a sign may be that of the "
-                "noise; the file of the table has them."
+                "intervals coefficients are not printed, since even a sign may be wrong; the "
+                "file of the table has them."
             )
         covered = (
             f"{fitted} Standard errors and 95 % intervals cover the sampling of the records and "
