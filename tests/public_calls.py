@@ -538,6 +538,7 @@ def readings() -> list[Call]:
         call(testing.check_regulariser, regulariser=problem.L2(0.1)),
         call(audit.replace_record, problem=task(), owner=0, record=0, target=1.0),
         call(advise.Columns, kind="numeric"),
+        *widths(),
         call(
             advise.Setting,
             records=100,
@@ -545,6 +546,26 @@ def readings() -> list[Call]:
             network=network.ring(4),
             budget=privacy.Privacy(clip=1.0, epsilon=1.0),
         ),
+    ]
+
+
+def widths() -> list[Call]:
+    """Forecasts of intervals."""
+    budget = privacy.Privacy(clip=1.0, epsilon=1.0, delta=1e-5)
+    named = {"years": data.Numeric(0, 10), "died": data.Boolean(), "age": data.Numeric(20, 80)}
+    known = data.columns_of(data.Schema(named, target=None, intercept=False))
+    design = data.design_of([known["age"]])
+    when = (known["years"], known["died"])
+    own = {"counts": [500, 500], "budget": budget}
+    cox = method.PrivateCox(*when, [known["age"]], privacy=budget)
+    fit = method.PrivateGLM(design, known["died"], "binomial", privacy=budget)
+    told = method.PrivateTableOne([known["age"]], privacy=budget)
+    curves = method.PrivateSurvival(*when, privacy=budget)
+    return [
+        call(advise.cox_widths, method=cox, **own, events=0.3, spread={"age": 12.0}),
+        call(advise.regression_width, method=fit, **own, yes=0.3, spread={"age": 12.0}),
+        call(advise.survival_widths, method=curves, **own, events=0.3),
+        call(advise.table_widths, method=told, **own, yes=0.3),
     ]
 
 

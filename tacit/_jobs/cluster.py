@@ -19,6 +19,7 @@ from tacit._engine.source_code import code_of
 from tacit._jobs.piece import Answer, Piece
 from tacit._jobs.store import name_of
 from tacit.arguments import checked
+from tacit.data.loaders import matching
 from tacit.errors import ConfigError, RuntimeFailure
 
 if TYPE_CHECKING:
@@ -87,6 +88,10 @@ class Cluster:
         return self.address.startswith("tcp://")
 
 
+_Names = tuple[str, Sequence[str]]
+"""Name of a path, and of the files that it stands for."""
+
+
 def on_cluster(pieces: Sequence[Piece], cluster: Cluster) -> Iterator[tuple[Piece, Answer]]:
     """Pieces with their answers, as they end; see `tacit._jobs.run`.
 
@@ -108,7 +113,10 @@ def _finished(
     running: dict[Future[Answer], Piece] = {}
     try:
         for piece in pieces:
-            contents = {name: _sent(client, path, held) for name, path in piece.inputs.items()}
+            contents = {
+                name: [_sent(client, file, held) for file in matching(path)]
+                for name, path in piece.inputs.items()
+            }
             running[_submitted(client, piece, contents)] = piece
         for future in as_completed(list(running), loop=client.loop, raise_errors=False):
             piece = running.pop(future)
@@ -134,7 +142,10 @@ def _finished(
 
 def _submitted(client: Client, piece: Piece, contents: Mapping[str, Any]) -> Future[Answer]:
     name = name_of(piece)
-    names = {key: path.name for key, path in piece.inputs.items()}
+    names = {
+        key: (path.name, [file.name for file in matching(path)])
+        for key, path in piece.inputs.items()
+    }
     arguments = dict(piece.arguments)
     return client.submit(
         _perform,
@@ -158,8 +169,8 @@ def _sent(client: Client, path: Path, held: dict[str, Future[bytes]]) -> Future[
 
 
 def _perform(
-    task: tuple[Callable[..., Answer], Mapping[str, Any], bool, Mapping[str, str], str],
-    **contents: bytes,
+    task: tuple[Callable[..., Answer], Mapping[str, Any], bool, Mapping[str, _Names], str],
+    **contents: Sequence[bytes],
 ) -> Answer:
     """Run a piece on a worker, if it has the same code as the client."""
     work, arguments, resumes, names, name = task
@@ -176,15 +187,21 @@ def _perform(
         return work(**given, checkpoint=str(Path(folder) / "checkpoint"))
 
 
-def _kept(name: str, content: bytes) -> Path:
-    """A file with this content, shared by all pieces that this process runs."""
-    path = _folder() / hashlib.sha256(content).hexdigest() / name
-    if not path.exists():
-        path.parent.mkdir(exist_ok=True)
-        draft = path.with_name(f"{threading.get_ident()}")
-        draft.write_bytes(content)
-        draft.replace(path)
-    return path
+def _kept(names: _Names, contents: Sequence[bytes]) -> Path:
+    """Files with these contents, shared by all pieces that this process runs; their path."""
+    path, files = names
+    whole = hashlib.sha256()
+    for name, content in zip(files, contents, strict=True):
+        whole.update(name.encode() + b"\0" + hashlib.sha256(content).digest())
+    folder = _folder() / whole.hexdigest()
+    folder.mkdir(exist_ok=True)
+    for name, content in zip(files, contents, strict=True):
+        if not (folder / name).exists():
+            # a draft beside the folder, where no pattern finds it
+            draft = folder.with_name(f"{threading.get_ident()}")
+            draft.write_bytes(content)
+            draft.replace(folder / name)
+    return folder / path
 
 
 @functools.cache

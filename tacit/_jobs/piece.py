@@ -23,8 +23,9 @@ class Piece:
             announcements.
         resumes: whether `work` takes a further argument `checkpoint`, the path of a file in which
             it may keep its progress; the file is removed when the answer is stored.
-        inputs: further arguments that are paths of files. Only the contents of the files count: a
-            cluster is given a copy, with the same name in another folder.
+        inputs: further arguments that are paths of files, or patterns with `*` for several. Only
+            the contents of the files count, and the names of several: a cluster is given a copy,
+            with the same name in another folder.
     """
 
     work: Callable[..., Answer]

@@ -13,6 +13,7 @@ from typing import Any
 from tacit._engine.environment import versions
 from tacit._engine.source_code import code_of
 from tacit._jobs.piece import Answer, Piece
+from tacit.data.loaders import matching, several
 from tacit.errors import RuntimeFailure
 
 
@@ -98,11 +99,17 @@ def name_of(piece: Piece) -> str:
 
 
 def digest_of(path: Path) -> str:
-    """A digest of a file's contents.
+    """A digest of a file's contents, or of the names and contents of all that match a pattern.
 
     Raises:
-        RuntimeFailure: it cannot be read.
+        RuntimeFailure: a file cannot be read, or none matches.
     """
+    if several(path):
+        files = matching(path)
+        if not files:
+            raise RuntimeFailure(f"no file matches {path} any longer; put them back")
+        said = "\n".join(f"{each.name} {digest_of(each)}" for each in files)
+        return hashlib.sha256(said.encode()).hexdigest()
     try:
         state = path.stat()
         return _digest(path, state.st_mtime_ns, state.st_size)

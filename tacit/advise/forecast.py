@@ -18,6 +18,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from tacit import data
+from tacit.advise.widths import two_digits_up
 from tacit.data.cells import columns_of
 from tacit.data.design import design_of
 from tacit.errors import ConfigError
@@ -36,6 +37,10 @@ least 99 % up to .07, 97 % at .09, 81 to 88 % of rare events at .13 to .15, 34 t
 at .2. Linear models are printed more often: 99 % at .13, 17 to 33 % at .25.
 """
 
+KNOWN = (0.14, 0.35)
+"""The same two where the spread of columns is known: those that were measured are narrower than the
+uniform ones for which they are forecast (docs/advise.md)."""
+
 FAMILIES = ("binomial", "gaussian")
 """Families whose widths are forecast."""
 
@@ -49,18 +54,35 @@ class Forecast:
         width: width of the intervals over those of the pooled fit without privacy.
         curvature: noise of the information over its smallest eigenvalue, which a fit compares with
             0.75 for the columns that it finds.
+        narrow: the same if numbers whose spread nobody has guessed are narrower; `None` where
+            nothing is guessed.
     """
 
     records: int
     width: float
     curvature: float
+    narrow: float | None = None
 
     @property
     def intervals(self) -> Literal["likely", "uncertain", "unlikely"]:
         """Whether intervals will be printed, for columns that use their bounds less than fully."""
-        if self.curvature <= LIKELY:
+        likely, unlikely = self._limits
+        if self._worse <= likely:
             return "likely"
-        return "uncertain" if self.curvature < UNLIKELY else "unlikely"
+        return "uncertain" if self.curvature < unlikely else "unlikely"
+
+    @property
+    def enough(self) -> int:
+        """Number of records of all sites, to two digits, from which on they are likely."""
+        return two_digits_up(self.records * self._worse / self._limits[0])
+
+    @property
+    def _limits(self) -> tuple[float, float]:
+        return (LIKELY, UNLIKELY) if self.narrow is None else KNOWN
+
+    @property
+    def _worse(self) -> float:
+        return self.curvature if self.narrow is None else self.narrow
 
 
 def check_family(family: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tacit import checks
 from tacit.errors import ConfigError
 from tacit.privacy.budget import Privacy
 from tacit.privacy.gaussian_dp import mu_from_epsilon
@@ -53,16 +54,37 @@ def noise_in_sum(counts: Sequence[int], budget: Privacy, share: float = 1.0) -> 
         share: share of the budget that the sum takes.
 
     Raises:
-        ConfigError: a budget without an epsilon, or for records of a person at several sites.
+        ConfigError: no records, a budget without an epsilon, or one for records of a person at
+            several sites.
     """
+    for each in counts:
+        checks.whole("counts", each, 1, ConfigError)
+    if not counts:
+        raise ConfigError("counts is empty and must have the records of each site: [500, 800]")
     if budget.epsilon is None or budget.sites_per_person > 1:
         raise ConfigError(
             "a width is forecast for an epsilon, and where records of a person are at one site"
         )
     sites = len(counts)
+    budget.hides.check_agents(sites)
     honest = 1 if budget.masks is None else sites - budget.masks.coalition
     mu = mu_from_epsilon(float(budget.epsilon), float(budget.delta))
     return math.sqrt(sites / honest) * budget.records_per_person / (mu * math.sqrt(share))
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse a share of records that is none.
+
+    Args:
+        name: name of the argument.
+        value: the share.
+
+    Raises:
+        ConfigError: it is not in (0, 1).
+    """
+    checks.real(name, value, ConfigError)
+    if not 0.0 < value < 1.0:
+        raise ConfigError(f"{name}={checks.shown(value)} must be above 0 and below 1")
 
 
 def word(shown: Callable[[float], bool]) -> Word:
@@ -86,6 +108,10 @@ def enough(records: int, likely: Callable[[float], bool]) -> int | None:
     factor = next((each for each in _FACTORS if likely(each)), None)
     if factor is None:
         return None
-    wanted = factor * records
-    digits = 10 ** max(0, math.floor(math.log10(max(wanted, 1.0))) - 1)
-    return math.ceil(wanted / digits) * digits
+    return two_digits_up(factor * records)
+
+
+def two_digits_up(value: float) -> int:
+    """A number with two digits, rounded up."""
+    digits = 10 ** max(0, math.floor(math.log10(max(value, 1.0))) - 1)
+    return math.ceil(value / digits) * digits

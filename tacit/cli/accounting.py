@@ -122,6 +122,13 @@ def _tell(found: Account, noise: MeanNoise | None, replaced: Stated | None) -> N
         "The sensitivity is the most by which the protected unit can change one release; the noise "
         "multiplier is the noise scale divided by it."
         + (
+            " Under secure aggregation both are the share of one site, which alone costs more than "
+            "this epsilon: the shares of the honest sites add up in the sum, which is all that is "
+            "read."
+            if worst.min_cohort
+            else ""
+        )
+        + (
             " Where both change from round to round, it is the smaller of that of the first and "
             "the last."
             if any(row.noise_range for _, row in _releases(found))
@@ -163,10 +170,11 @@ def _cells(promise: Guarantee, row: ReleaseRow) -> list[str]:
     if row.noise_scale is None or row.sensitivity is None:
         sizes = ["follows the records", row.mechanism, "-", "follows the records"]
     elif row.noise_scale > 0.0:
+        assert row.noise_multiplier is not None
         sizes = [
             row.moved,
             row.mechanism,
-            f"{row.noise_multiplier:.4g}",
+            rounded_up(row.noise_multiplier),
             row.scale,
         ]
     else:

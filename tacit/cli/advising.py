@@ -11,6 +11,7 @@ from tacit.advise.document import MADE_UP
 from tacit.advise.setting import PREVALENCE
 from tacit.cli.console import emit, guarded, progress, say, table
 from tacit.cli.dimensions import Options, from_options, from_study
+from tacit.errors import ConfigError
 from tacit.privacy.digits import short
 from tacit.problem.losses import Poisson
 from tacit.study.model import RegressionStudy
@@ -24,14 +25,23 @@ def show_advice(study: Path | None, options: Options, *, json: bool) -> int:
 
 def _show(study: Path | None, options: Options, *, json: bool) -> int:
     source = None if study is None else read_study(study)
+    each = options.each
     if options.family is not None or isinstance(getattr(source, "study", None), RegressionStudy):
         from tacit.cli.forecasting import show_forecast
 
-        return show_forecast(source, options, json=json)
+        return show_forecast(source, each, json=json)
     if source is not None and has_widths(source):
         from tacit.cli.forecasting_widths import show_widths
 
-        return show_widths(source, options, json=json)
+        return show_widths(source, each, json=json)
+    if options.spread is not None:
+        raise ConfigError("--spread is for regressions and Cox regressions; leave it out")
+    if len(each) > 1:
+        raise ConfigError(
+            f"--epsilon {options.epsilon}: several are compared for regressions, a table 1, "
+            "survival and Cox regressions; give one"
+        )
+    (options,) = each
     if source is not None and source.costs:
         from tacit.cli.forecasting_costs import show_cost_noise
 

@@ -20,7 +20,8 @@ def show(answer: Answer) -> None:
         return
     if isinstance(answer, Printed):
         headings, *rows = answer.cells()
-        table(headings, rows)
+        if rows:
+            table(headings, rows)
         return
     frame = answer.frame()
     table(

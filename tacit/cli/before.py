@@ -35,7 +35,10 @@ def advise(
     ] = None,
     agents: Annotated[int | None, typer.Option(help="Number of sites.")] = None,
     epsilon: Annotated[
-        float | None, typer.Option(callback=positive, help="Privacy budget of the whole run.")
+        str | None,
+        typer.Option(
+            help="Privacy budget of the whole run; several for intervals, such as 0.5,1,2."
+        ),
     ] = None,
     delta: Annotated[
         float | None,
@@ -90,6 +93,16 @@ def advise(
             help="Forecast the intervals of a regression instead: binomial or gaussian.",
         ),
     ] = None,
+    spread: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBER",
+            show_default=False,
+            help="For intervals of a regression or Cox regression: a public guess of a number's "
+            "standard deviation, or of the share of the second of two levels. Repeatable: "
+            "--spread age=12.",
+        ),
+    ] = None,
     oracle: Annotated[
         str | None,
         typer.Option(
@@ -123,6 +136,7 @@ def advise(
         prevalence=prevalence,
         gain=gain,
         family=family,
+        spread=spread or None,
     )
     raise typer.Exit(show_advice(study, options, json=json))
 

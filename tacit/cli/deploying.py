@@ -16,8 +16,9 @@ from tacit.deploy.member.checking import Options
 from tacit.deploy.member.memory import forget_compiling
 from tacit.deploy.member.process import run
 from tacit.deploy.operate.doctor import Finding, examine
-from tacit.deploy.operate.results import Outcome
+from tacit.deploy.operate.results import Outcome, answer_files
 from tacit.escape import one_line, visible
+from tacit.method.answer import Minimiser
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,16 @@ def _tell(outcome: Outcome, options: Options, *, json: bool) -> None:
             say(f"Not compared with {', '.join(outcome.compared.silent)}.")
     if outcome.epsilon is not None:
         say(_charged(outcome.epsilon, outcome.epsilon_of_account, options))
-    if (state / "model.npz").exists():
-        say(f"Model: {state / 'model.npz'}, {state / 'coefficients.csv'}")
+    if written := [str(state / name) for name in _written(outcome, state)]:
+        say(f"Answer: {', '.join(written)}")
     if (state / "report.html").exists():
         say(f"Report: {state / 'report.html'}")
+
+
+def _written(outcome: Outcome, state: Path) -> list[str]:
+    """Names of the files of the answer that are there."""
+    if outcome.solution is None:  # of a run that had finished before
+        return sorted(path.name for path in state.glob("*.csv"))
+    minimised = outcome.answer is None or isinstance(outcome.answer, Minimiser)
+    names = [*(["model.npz"] if minimised else []), *answer_files(outcome)]
+    return [name for name in names if (state / name).exists()]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tacit.advise.setting import Setting
@@ -27,7 +29,7 @@ class Options:
     records: str | int | None = None
     parameters: int | None = None
     agents: int | None = None
-    epsilon: float | None = None
+    epsilon: str | float | None = None
     delta: float | None = None
     graph: str | None = None
     loss: str | None = None
@@ -37,6 +39,7 @@ class Options:
     prevalence: float | None = None
     gain: float | None = None
     family: str | None = None
+    spread: Sequence[str] | None = None
 
     @property
     def counts(self) -> int | list[int] | None:
@@ -57,6 +60,51 @@ class Options:
         return each[0] if len(each) == 1 else each
 
     @property
+    def each(self) -> list[Options]:
+        """The options with each epsilon that is given, in ascending order.
+
+        Raises:
+            ConfigError: one that is not a positive number.
+        """
+        if self.epsilon is None:
+            return [self]
+        found: set[float] = set()
+        for text in str(self.epsilon).split(","):
+            try:
+                value = float(text)
+            except ValueError:
+                raise ConfigError(
+                    f"--epsilon {self.epsilon} must be a number, or several separated by commas: "
+                    "--epsilon 0.5,1,2"
+                ) from None
+            if not 0.0 < value < math.inf:
+                allowed = "finite" if value == math.inf else "positive"
+                raise ConfigError(f"--epsilon {value} must be {allowed}")
+            found.add(value)
+        return [replace(self, epsilon=value) for value in sorted(found)]
+
+    @property
+    def guesses(self) -> dict[str, float]:
+        """What is guessed of the spread of columns, by name.
+
+        Raises:
+            ConfigError: no number, or one column twice.
+        """
+        found: dict[str, float] = {}
+        for text in self.spread or ():
+            name, equals, value = text.rpartition("=")
+            try:
+                number = float(value)
+            except ValueError:
+                number = math.nan
+            if not (name and equals and math.isfinite(number)):
+                raise ConfigError(f"--spread {text!r} must be a column and a number: age=12")
+            if name in found:
+                raise ConfigError(f"--spread names {name!r} twice; give one number")
+            found[name] = number
+        return found
+
+    @property
     def assumed(self) -> dict[str, Any]:
         """What the options say about the made-up records and the oracle."""
         known = (Oracle.VALUE.value, Oracle.GRADIENT.value)
@@ -70,7 +118,7 @@ class Options:
             records=self.counts,
             parameters=self.parameters,
             agents=self.agents,
-            epsilon=self.epsilon,
+            epsilon=None if self.epsilon is None else float(self.epsilon),
             delta=self.delta,
             row_norm=self.row_norm,
             **self.assumed,
@@ -145,4 +193,4 @@ def numbers_of(options: Options) -> tuple[int | list[int], int, int, float]:
     assert options.parameters is not None and options.agents is not None
     check_agents(options.agents)
     assert counts is not None and options.epsilon is not None
-    return counts, options.parameters, options.agents, options.epsilon
+    return counts, options.parameters, options.agents, float(options.epsilon)

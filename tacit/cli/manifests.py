@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tacit.cli.options import Json
 from tacit.privacy.digits import short
+
+if TYPE_CHECKING:
+    from tacit.deploy.agreement.declared import Declared
 
 _EPILOG = """\b
 One owner writes it, from the study and every site's card and number of records:
@@ -124,7 +127,7 @@ def check(file: File, json: Json = False) -> None:
         say(f"{settings.title}: run {manifest.run.hex()}")
         say(
             f"{type(run.plan.method).__name__}, {settings.run.rounds:,} rounds, "
-            f"{run.problem.dimension:,} parameters, timeout {manifest.patience:g} s; a "
+            f"{_size(run)}, timeout {manifest.patience:g} s; a "
             f"peer that times out {'is skipped' if manifest.silent == 'skip' else 'stops the run'}"
         )
         records = "Records" if exact else "Records (at most)"
@@ -234,3 +237,13 @@ def _card_and_records(text: str) -> tuple[Path, int]:
             "CARD=RECORDS"
         )
     return Path(path), int(number)
+
+
+def _size(run: Declared) -> str:
+    """How much is asked for, in a few words."""
+    from tacit.method.glm import PrivateGLM
+
+    if isinstance(run.plan.method, PrivateGLM):
+        return f"{run.plan.method.width:,} coefficients"
+    size = run.problem.dimension
+    return f"{size:,} numbers a record" if run.source.statistics else f"{size:,} parameters"

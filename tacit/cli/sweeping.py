@@ -196,7 +196,8 @@ def _tell(ended: Sweep) -> None:
     from tacit.report.canvas import without_figures
     from tacit.report.tables import heading, number
     from tacit.sweep import columns
-    from tacit.sweep.table import in_words
+    from tacit.sweep.intervals import PRINTED
+    from tacit.sweep.table import in_words, withheld
 
     names = ended.plan.grid.names
     rows = columns.rows(ended.found, ended.measure, names=names)
@@ -206,7 +207,9 @@ def _tell(ended: Sweep) -> None:
         say(f"{len(ended.found) - _SHOWN} more cells: {ended.path / 'cells.csv'}.")
     if alike := columns.alike(ended.found, names):
         say(alike)
-    say(f"Metric: {in_words(ended.measure)} ({ended.measure}).")
+    say(f"Metric: {in_words(ended.measure, ended.found)} ({ended.measure}).")
+    if withheld(ended.found, ended.measure):
+        say(f"Printed: {in_words(PRINTED)}; the metric is of those only.")
     say()
     for sentence in ended.warnings:
         say(sentence)

@@ -81,8 +81,14 @@ def several(path: str | Path) -> bool:
     return "*" in Path(path).name and not Path(path).exists()
 
 
+def matching(path: str | Path) -> list[Path]:
+    """The files that a path stands for, in the order in which they are read."""
+    pattern = Path(path)
+    return sorted(pattern.parent.glob(pattern.name)) if several(path) else [pattern]
+
+
 def _load_all(pattern: Path, options: dict[str, Any]) -> pd.DataFrame:
-    files = sorted(pattern.parent.glob(pattern.name))
+    files = matching(pattern)
     if not files:
         raise ProblemError(f"{pattern}: no file matches; check the path")
     tables: list[pd.DataFrame] = []

@@ -88,10 +88,12 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
         wanted += ": leave such a one out"
     if guessed:
         wanted += f"; these are guesses, as if the smallest eigenvalue were 1/{SPREAD:g} of the "
-        wanted += "mean one"
+        wanted += "mean one, and may be several times too much"
     noisy = checks.curvature >= _GUESSED * math.sqrt(2.0 * method.width)  # of an operator
     if noisy and not checks.lost:
         wanted += "; these are guesses, because much of that eigenvalue is noise"
+    elif not checks.lost:
+        wanted += "; from half to twice as much, since this forecast has the same noise"
     return wanted
 
 

@@ -6,6 +6,7 @@ Whether intervals may be printed is decided from released numbers and public con
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -19,6 +20,7 @@ from tacit.errors import ConfigError
 from tacit.method import latex
 from tacit.method.aligned import ruled
 from tacit.method.answer import NORMAL, REPEATED, Refused, reach
+from tacit.method.per_unit import per
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,7 +244,10 @@ class CoefficientTable:
         return {"logit": "odds_ratio", "log": "rate_ratio"}.get(self.link, "")
 
     def frame(self) -> pd.DataFrame:
-        """One row per coefficient: errors from both sources, test, interval, and its ratio."""
+        """One row per coefficient: errors from both sources, test, interval, and its ratio.
+
+        Where intervals are refused, coefficients stand alone: all else is not a number.
+        """
         import pandas as pd
         from scipy.stats import norm
 
@@ -263,7 +268,7 @@ class CoefficientTable:
         }
         if self.ratio:
             table |= {
-                self.ratio: np.exp(self.values),
+                self.ratio: np.exp(self.values + 0.0 * error),
                 f"{self.ratio}_lower": np.exp(table["lower"]),
                 f"{self.ratio}_upper": np.exp(table["upper"]),
             }
@@ -275,7 +280,7 @@ class CoefficientTable:
         return self.ratio.replace("_", " ") or "effect"
 
     def effects(self) -> list[dict[str, Any]]:
-        """What a forest plot draws: the effect of every column over its declared range.
+        """What a forest plot draws: the effect of every column, of a number per a readable unit.
 
         Returns:
             One row per coefficient but the intercept: `parameter`, `value`, `lower` and `upper`,
@@ -289,12 +294,12 @@ class CoefficientTable:
         reach["sampling_"] = NORMAL * self._errors(self.sampling)
         rows: list[dict[str, Any]] = []
         for i in self.slopes:
-            span = self.spans[i]
-            value = float(shown(span * self.values[i]))
-            row: dict[str, Any] = {"parameter": self.names[i], "value": value}
+            unit, named = per(self.spans[i])
+            value = float(shown(unit * self.values[i]))
+            row: dict[str, Any] = {"parameter": f"{self.names[i]}{named}", "value": value}
             for kind, each in reach.items():
-                row[f"{kind}lower"] = float(shown(span * (self.values[i] - each[i])))
-                row[f"{kind}upper"] = float(shown(span * (self.values[i] + each[i])))
+                row[f"{kind}lower"] = float(shown(unit * (self.values[i] - each[i])))
+                row[f"{kind}upper"] = float(shown(unit * (self.values[i] + each[i])))
             rows.append(row)
         return rows
 
@@ -328,7 +333,11 @@ class CoefficientTable:
         if self.levels:
             fitted += f" Coefficients of a level are against {self.levels[0]!r}."
         if self.refusal is not None:
-            return f"{fitted} No intervals: {self.refusal.reason}; {self.refusal.needs}."
+            return (
+                f"{fitted} No intervals: {self.refusal.reason}; {self.refusal.needs}. Without "
+                "intervals coefficients are not printed, since even a sign may be wrong; the "
+                "file of the table has them."
+            )
         covered = (
             f"{fitted} Standard errors and 95 % intervals cover the sampling of the records and "
             "the noise."
@@ -336,8 +345,11 @@ class CoefficientTable:
         return f"{covered} {REPEATED}" if self.repeated else covered
 
     def ratios(self) -> list[dict[str, str]]:
-        """Odds or rate ratios with their intervals, as text; none for a linear model."""
-        if not self.ratio:
+        """Odds or rate ratios with their intervals, as text.
+
+        None for a linear model, nor where intervals are refused.
+        """
+        if not self.ratio or self.refusal is not None:
             return []
         names = (self.ratio, f"{self.ratio}_lower", f"{self.ratio}_upper")
         rows = self.frame().to_dict("records")
@@ -353,9 +365,11 @@ class CoefficientTable:
         ]
 
     def cells(self) -> list[list[str]]:
-        """Headings and rows of `summary`, as text."""
+        """Headings and rows of `summary`, as text; no rows where intervals are refused."""
         frame = self.frame()
         rows = [["", "coef", "std err", "sampling", "privacy", "z", "P>|z|", "[0.025", "0.975]"]]
+        if self.refusal is not None:
+            return rows
         columns = list(frame.columns[1:9])
         for row in frame.to_dict("records"):
             cells = [_short(float(row[column]), column) for column in columns]
@@ -363,7 +377,9 @@ class CoefficientTable:
         return rows
 
     def summary(self) -> str:
-        """The table as text, as statisticians know it."""
+        """The table as text, as statisticians know it; its sentence where intervals are refused."""
+        if self.refusal is not None:
+            return "\n".join(textwrap.wrap(self.sentence(), 80))
         return ruled(self.cells(), [self.sentence()])
 
     def __repr__(self) -> str:
@@ -372,6 +388,8 @@ class CoefficientTable:
     def _repr_html_(self) -> str:
         from html import escape
 
+        if self.refusal is not None:
+            return f"<p>{escape(self.sentence())}</p>"
         shown = self.frame().to_html(index=False, na_rep="", float_format="{:#.4g}".format)
         return f"{shown}<p>{escape(self.sentence())}</p>"
 
@@ -384,7 +402,12 @@ class CoefficientTable:
                 coefficients; for a linear model they are coefficients all the same.
             errors: whether the sampling error and the privacy error have columns of their own.
             below: a line below the table, as text.
+
+        Raises:
+            ConfigError: a table without intervals.
         """
+        if self.refusal is not None:
+            raise ConfigError(f"there is no table without intervals: {self.refusal.reason}")
         heads = {
             "coefficient": "Coefficient",
             "standard_error": "Standard error",

@@ -12,7 +12,8 @@ from jaxtyping import Float
 
 from tacit.method import latex
 from tacit.method.aligned import ruled
-from tacit.method.answer import NORMAL, PRIVATE_SIZE, REPEATED
+from tacit.method.answer import NORMAL, PRIVATE_SIZE, REPEATED, reach
+from tacit.method.per_unit import per
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,6 +134,21 @@ class HazardRatios:
             }
         )
 
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        """Confidence intervals of the log hazard ratios that include the noise.
+
+        Args:
+            level: nominal coverage, in (0, 1).
+
+        Raises:
+            ConfigError: a level out of range.
+        """
+        import pandas as pd
+
+        half = reach(level) * self.errors
+        ends = {"lower": self.values - half, "upper": self.values + half}
+        return pd.DataFrame(ends, index=pd.Index(self.names, name="parameter"))
+
     def baseline(self) -> pd.DataFrame:
         """The baseline hazard: one row per piece of each stratum, with its ends."""
         import pandas as pd
@@ -163,7 +179,7 @@ class HazardRatios:
         }
 
     def effects(self) -> list[dict[str, Any]]:
-        """Ratios over the declared range of every column, as rows of a forest plot."""
+        """Ratios of every column, of a number per a readable unit, as rows of a forest plot."""
         found: list[dict[str, Any]] = []
         inner = np.sqrt(np.diag(self.sampling))
         for i, name in enumerate(self.names):
@@ -174,11 +190,11 @@ class HazardRatios:
                 "sampling_lower": -inner[i],
                 "sampling_upper": inner[i],
             }
+            unit, named = per(self.spans[i])
             moved = {
-                key: math.exp(self.spans[i] * (self.values[i] + NORMAL * each))
-                for key, each in ends.items()
+                key: math.exp(unit * (self.values[i] + NORMAL * each)) for key, each in ends.items()
             }
-            found.append({"parameter": name, **moved})
+            found.append({"parameter": f"{name}{named}", **moved})
         return found
 
     def sentence(self) -> str:

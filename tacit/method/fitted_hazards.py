@@ -71,6 +71,26 @@ class FittedHazards:
         """Guarantee of the fit, in words, as the file keeps it."""
         return self.protection
 
+    def summary(self) -> str:
+        """The table, what it covers, and what was guaranteed."""
+        return f"{self!r}\n\n{self.protection}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a pandas frame, one row per log hazard ratio."""
+        return self.table.frame()
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the booktabs package."""
+        return self.table.to_latex()
+
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        """Confidence intervals of the log hazard ratios that include the noise.
+
+        Args:
+            level: nominal coverage, in (0, 1).
+        """
+        return self.table.conf_int(level)
+
     def cite(self) -> str:
         """What to cite, as BibTeX: the papers that describe the method, and tacit."""
         return bibtex(self.papers)

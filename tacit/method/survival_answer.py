@@ -195,7 +195,7 @@ class SurvivalCurves:
             ["", *heads],
             ["Records, n", *(_records(group) for group in self.groups)],
             ["Events, n", *(_events(group) for group in self.groups)],
-            [f"Median {self.time}", *(_interval(group.median, 3) for group in self.groups)],
+            [f"Median {self.time}", *map(self._median, self.groups)],
             [
                 f"Mean {self.time} up to {self.until:g}",
                 *(_interval(group.mean, 3) for group in self.groups),
@@ -206,6 +206,10 @@ class SurvivalCurves:
             shown = [_survival(group, place) for group in self.groups]
             rows.append([f"Survival at {self.edges[place]:g}", *shown])
         return rows
+
+    def _median(self, group: Group) -> str:
+        """The median, which may be beyond the end of the curve."""
+        return _interval(group.median, 3, self.edges[group.size])
 
     def summary(self) -> str:
         """The table as text."""
@@ -248,18 +252,21 @@ def _plain(found: Estimate | None) -> Mapping[str, float | None] | None:
     return {key: value if math.isfinite(value) else None for key, value in each}
 
 
-def _interval(found: Estimate | None, digits: int) -> str:
-    """A number with its interval."""
+def _interval(found: Estimate | None, digits: int, end: float = math.inf) -> str:
+    """A number with its interval; beyond the end of the curve only that it is."""
+    never = f"> {end:g}"
     if found is None:
         return "-"
     size = max(abs(x) for x in (*found, 1.0) if math.isfinite(x))
     places = max(0, digits - 1 - math.floor(math.log10(size)))
 
-    def shown(x: float, none: str) -> str:
-        return f"{x:,.{places}f}" if math.isfinite(x) else none
+    def shown(x: float) -> str:
+        return f"{x:,.{places}f}" if math.isfinite(x) else never
 
-    value, lower = shown(found.value, "not reached"), shown(found.lower, "-")
-    return f"{value} ({lower} to {shown(found.upper, 'not reached')})"
+    if found.lower >= end:
+        return never
+    lower = shown(found.lower) if math.isfinite(found.lower) else "-"
+    return f"{shown(found.value)} ({lower} to {shown(found.upper)})"
 
 
 def _survival(group: Group, place: int) -> str:

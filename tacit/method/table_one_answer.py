@@ -134,10 +134,11 @@ class TableOne:
                 "printed as released, be it negative), or an interval over half of what the "
                 "declared bounds allow."
             )
-        if any(_none(entry) for entry in self.entries):
+        if any(_none(entry) or self._hidden(entry) for entry in self.entries):
             found.append(
-                '"-" cannot be had: a variance or a number of records came out at 0 or below, or '
-                "the noise hides how many records a group has."
+                '"-" cannot be had: a variance or a number of records came out at 0 or below, a '
+                "mean beyond its declared bounds or with an interval without an end, or the noise "
+                "hides how many records a group has."
             )
         if any(entry.note == SUPPRESSED for entry in self.entries):
             found.append(
@@ -209,6 +210,8 @@ class TableOne:
 
         def mean(group: str, level: str, name: str) -> str:
             shown, spread = (self._found[name, level, group, each] for each in ("mean", "sd"))
+            if _none(shown) or _nowhere(shown, low, high):
+                return "-"
             deviation = "-" if math.isnan(spread.value) else f"{spread.value:,.{digits}f}"
             if shown.note != NOISE:  # else the mark is of both
                 deviation = self._marked(spread, deviation)
@@ -229,6 +232,13 @@ class TableOne:
             label = f"{_INDENT}{MISSING}, n (%)"
             rows.append(self._row(label, name, MISSING, self._share, tested=False))
         return rows
+
+    def _hidden(self, entry: Entry) -> bool:
+        """Whether a mean is printed as "-", though it has a value."""
+        if entry.statistic != "mean":
+            return False
+        column = next(each for each in self.columns if each.name == entry.variable)
+        return _nowhere(entry, *bounds_of(column))
 
     def _row(self, label: str, name: str, level: str, of: Any, tested: bool = True) -> list[str]:
         cells = [of(group, level, name) for group in (OVERALL, *self.groups)]
@@ -261,6 +271,13 @@ class TableOne:
 def _none(entry: Entry) -> bool:
     """Whether an entry is printed as "-"."""
     return math.isnan(entry.value) and entry.note != SUPPRESSED
+
+
+def _nowhere(entry: Entry, low: float, high: float) -> bool:
+    """Whether noise has left nothing of a mean between its bounds, or of its interval."""
+    bounded = math.isfinite(entry.lower) and math.isfinite(entry.upper)
+    known = not math.isnan(entry.value) and not math.isnan(entry.lower)
+    return known and not (bounded and low <= entry.value <= high)
 
 
 def _near(entry: Entry, digits: int) -> str:

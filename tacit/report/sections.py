@@ -311,7 +311,8 @@ def _answer(data: ReportData) -> Section | None:
     blocks = [Block(data.answer_sentence, table=table(data.answer, len(data.answer)))]
     if data.effects:
         caption = (
-            f"The {data.effect} of every column over its declared range, with 95 % intervals: "
+            f"The {data.effect} of every column, of a number per the unit that is named, with 95 % "
+            "intervals: "
             "thick for the sampling of the records alone, thin with the noise."
         )
         blocks.insert(

@@ -79,6 +79,14 @@ class Cox(Outcome):
         """Relative hazards and survival of new records; as `FittedHazards.predict`."""
         return self.model.predict(data, at=at, reference=reference, level=level)
 
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        """Confidence intervals of the log hazard ratios that include the noise.
+
+        Args:
+            level: nominal coverage, in (0, 1).
+        """
+        return self.table.conf_int(level)
+
     def save(self, path: str | Path) -> None:
         """Write table and declarations to a file; `tacit.method.load_hazards` reads it."""
         self.model.save(path)
@@ -88,7 +96,7 @@ class Cox(Outcome):
         return self.table
 
     def forest(self) -> go.Figure:
-        """A forest plot: the hazard ratio of every column over its declared range."""
+        """A forest plot: the hazard ratio of every column, of a number per a readable unit."""
         from tacit.report.figures import forest
 
         return forest(self.table.effects(), "hazard ratio")

@@ -128,7 +128,7 @@ class Regression:
         return self.table.conf_int(level)
 
     def forest(self) -> go.Figure:
-        """A forest plot: the effect of every column over its declared range.
+        """A forest plot: the effect of every column, of a number per a readable unit.
 
         Raises:
             ConfigError: a table without intervals.

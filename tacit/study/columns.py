@@ -14,6 +14,7 @@ from typing import Any
 from tacit.advise.columns import Columns
 from tacit.data.csv_files import column_names
 from tacit.data.feature import FEATURES
+from tacit.data.loaders import matching
 from tacit.data.values import names_of
 from tacit.errors import ConfigError
 from tacit.study._sections.common import plain
@@ -124,7 +125,8 @@ def _matching(source: Source, pattern: str) -> list[str]:
 
 
 def _header(path: Path, separator: str | None, encoding: str | None) -> list[str] | None:
-    """The first line of a CSV file; `None` for another kind of file."""
+    """The first line of a CSV file, of several the first; `None` for another kind of file."""
+    path = next(iter(matching(path)), path)
     name = path.name.lower().removesuffix(".gz")
     if not name.endswith((".csv", ".tsv")):
         return None

@@ -13,8 +13,9 @@ from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
 from tacit.report.tables import number
 from tacit.sweep import words
+from tacit.sweep.intervals import PRINTED
 from tacit.sweep.sections import shown
-from tacit.sweep.table import Runs, precise, settings, spent
+from tacit.sweep.table import Runs, precise, settings, spent, withheld
 
 _VISIBLE = 0.01
 """Smallest relative difference between budget and epsilon for which both have a column."""
@@ -38,6 +39,7 @@ def rows(
     keys = _keys(found)
     with_delta = len(_deltas(found)) > 1 and "privacy.delta" not in keys
     diverged = any(not runs.finished.all() for runs in found)
+    partly = not brief and withheld(found, measure)
     made = []
     for runs in found:
         (mean, error), worst = runs.mean(measure), runs.cell.worst
@@ -46,6 +48,8 @@ def rows(
             row |= {"epsilon": _up(spent(worst)), **({"delta": worst.delta} if with_delta else {})}
             row["guarantee"] = words.status(worst.status)
         row |= {"mean": precise(mean, error), "standard_error": _finite(error)}
+        if partly:
+            row["printed"] = f"{runs.mean(PRINTED)[0]:.0%}"
         if diverged and not brief:
             row["finished"] = f"{int(runs.finished.sum())} of {len(runs.finished)}"
         made.append(row)

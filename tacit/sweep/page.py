@@ -44,14 +44,14 @@ def sweep_data(
         title=plan.source.study.title,
         summary=words.summary(plan) + ".",
         warnings=caveats.warnings(plan, found),
-        measure=in_words(shown),
+        measure=in_words(shown, found),
         axis=_axis_title(found, axis),
         logarithmic=shown in ("objective_gap", "distance"),
         series=_series(found, shown, axis, panels, names),
         cells=columns.rows(found, shown, names=names),
         alike=columns.alike(found, names),
         others={
-            in_words(name): columns.rows(found, name, brief=True, names=names)
+            in_words(name, found): columns.rows(found, name, brief=True, names=names)
             for name in measures(found)
             if name != shown
         },

@@ -40,6 +40,22 @@ _ROUNDING = 1e3
 """Most units in the last place by which equal runs may differ at their end."""
 
 
+_COUNTED = frozenset({"counts", "table1"})
+"""Methods whose intervals are of the noise alone."""
+
+_MEANT = {
+    WIDTH: (
+        "median width of the printed intervals, over that without noise",
+        "median half of the intervals for the noise, over the number",
+    ),
+    ERROR: (
+        "median distance from the numbers without noise, over half of their intervals",
+        "median distance from the numbers without noise, over the number",
+    ),
+}
+"""The same where all methods are of one kind: others, and those."""
+
+
 @dataclass(frozen=True, eq=False)
 class Runs:
     """Results of the runs of one cell.
@@ -163,9 +179,21 @@ def check_measure(plan: Plan, measure: str | None) -> None:
         )
 
 
-def in_words(measure: str) -> str:
-    """The name of a measure in words."""
+def in_words(measure: str, found: Sequence[Runs] = ()) -> str:
+    """The name of a measure in words, as it is meant of the methods of these runs."""
+    methods = {str(dict(runs.cell.source.study.method)["name"]) for runs in found}
+    if measure in _MEANT and methods:
+        of_intervals, of_counts = _MEANT[measure]
+        if not methods & _COUNTED:
+            return of_intervals
+        if methods <= _COUNTED:
+            return of_counts
     return _NAMES.get(measure, measure)
+
+
+def withheld(found: Sequence[Runs], measure: str) -> bool:
+    """Whether some run has numbers without an interval, which the measure leaves out."""
+    return measure != PRINTED and any(runs.mean(PRINTED)[0] < 1.0 for runs in found)
 
 
 def runs_frame(plan: Plan, found: Sequence[Runs]) -> pd.DataFrame:

@@ -69,7 +69,8 @@ def test_a_cluster_gives_the_same_numbers_though_a_worker_is_killed(
 ) -> None:
     for _ in range(2):
         running.add_worker()
-    path = study.write(tmp_path, study.changed("rounds = 5", "rounds = 3000", SMALL))
+    long = study.changed("rounds = 5", "rounds = 3000", SMALL)
+    path = study.write(tmp_path, study.changed('"visits.csv"', '"visits*.csv"', long))
     options = ["--cluster", running.address]
     for name, file in (
         ("ca", certificates.ca),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit._engine.environment import HOME
-from tacit._jobs import Answer, Piece, Store, Told, announced, answers, missing, run
+from tacit._jobs import Answer, Piece, Store, Told, announced, answers, missing, name_of, run
 from tacit.errors import RuntimeFailure
 from tests.unit._jobs.pieces import die, die_once, fail, resume, square, square_of, squares, whose
 
@@ -129,6 +129,29 @@ def test_a_file_is_part_of_the_name_by_what_it_holds(tmp_path: Path) -> None:
     one.unlink()
     with pytest.raises(RuntimeFailure, match=r"one\.txt can no longer be read.*put it back"):
         missing([changed], store)
+
+
+def test_files_that_match_a_pattern_are_part_of_the_name_with_theirs(tmp_path: Path) -> None:
+    own = tmp_path / "sites"
+    own.mkdir()
+    for name in ("north", "south"):
+        (own / f"{name}.csv").write_text(name)
+
+    def name() -> str:
+        return name_of(Piece(square_of, {}, 1.0, inputs={"file": own / "*.csv"}))
+
+    first = name()
+    (own / "notes.txt").write_text("no record")
+    assert name() == first
+    (own / "south.csv").write_text("others")
+    second = name()
+    (own / "south.csv").rename(own / "west.csv")
+    third = name()
+    assert len({first, second, third}) == 3
+    for each in own.glob("*.csv"):
+        each.unlink()
+    with pytest.raises(RuntimeFailure, match=r"no file matches .*\*\.csv any longer"):
+        name()
 
 
 def test_the_longest_come_first_and_bound_the_time() -> None:

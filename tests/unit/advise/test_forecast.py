@@ -98,12 +98,86 @@ masks = true
 
 def test_advice_on_a_regression_is_its_width(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
-    study.write_text(STUDY)
-    numbers = ["--records", "3000", "--json"]
-    done = CliRunner().invoke(app, ["advise", str(study), *numbers])
+    # two numbers of uniform spread are what the planner takes all columns for
+    numbers = STUDY.replace("C(smoker)", "weight").replace(
+        "[partition]", "weight = { lower = 30, upper = 200 }\n\n[partition]"
+    )
+    study.write_text(numbers)
+    records = ["--records", "3000", "--json"]
+    uniform = ["--spread", "age=23.671", "--spread", "weight=49.074"]
+    done = CliRunner().invoke(app, ["advise", str(study), *records, *uniform])
     assert done.exit_code == 0, done.output
     plain = ["--parameters", "3", "--agents", "3", "--epsilon", "1", "--family", "binomial"]
-    asked = CliRunner().invoke(app, ["advise", *numbers, *plain])
-    assert json.loads(done.output) == json.loads(asked.output)
+    asked = CliRunner().invoke(app, ["advise", *records, *plain])
+    own, planner = json.loads(done.output), json.loads(asked.output)
+    assert (own["assumed_uniform"], planner["assumed_uniform"]) == ([], None)
+    for one, other in zip(own["forecasts"], planner["forecasts"], strict=True):
+        assert one["records"] == other["records"]
+        assert one["width"] == pytest.approx(other["width"], rel=2e-3)
+        assert one["curvature"] == pytest.approx(other["curvature"], rel=2e-3)
     missing = CliRunner().invoke(app, ["advise", str(study)])
     assert missing.exit_code == 2 and "give --records" in missing.output + missing.stderr
+
+
+def told(*words: str) -> str:
+    done = CliRunner().invoke(app, ["advise", *words])
+    return done.output + done.stderr
+
+
+def test_a_guess_of_the_spread_decides_what_is_said_of_intervals(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    asked = [str(study), "--records", "3000"]
+
+    def curvature(*spread: str) -> tuple[float, float]:
+        document = json.loads(told(*asked, "--json", *spread))["forecasts"][1]
+        return document["curvature"], document["narrow"]
+
+    plain, narrow = curvature()
+    assert narrow > 1.5 * plain
+    # half of the standard deviation of a uniform age
+    half, known = curvature("--spread", "age=11.836")
+    assert half == known == pytest.approx(narrow, rel=1e-3)
+    rare, _ = curvature("--spread", "smoker=0.05")
+    assert rare > 2.0 * plain
+    assert "Nothing is known of the spread of age" in told(*asked)
+    assert "Nothing is known" not in told(*asked, "--spread", "age=12")
+
+
+@pytest.mark.parametrize(
+    ("spread", "words"),
+    [
+        (("weight=3",), "has no such column; it has age, smoker"),
+        (("age=40",), "fills its bounds evenly has a standard deviation of 23.67"),
+        (("age=0",), "must be positive"),
+        (("smoker=1.5",), "give the share of 'yes'"),
+        (("age",), "must be a column and a number: age=12"),
+        (("age=12", "age=13"), "names 'age' twice"),
+    ],
+)
+def test_a_spread_that_no_column_has_is_refused(
+    spread: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    given = [word for each in spread for word in ("--spread", each)]
+    assert words in told(str(study), "--records", "3000", *given)
+
+
+def test_several_epsilons_are_compared(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    asked = [str(study), "--records", "1000", "--spread", "age=12", "--epsilon", "4,0.5,1"]
+    found = json.loads(told(*asked, "--json"))
+    forecasts = [each["forecasts"][1] for each in found["epsilons"]]
+    assert [each["epsilon"] for each in found["epsilons"]] == [0.5, 1.0, 4.0]
+    assert [each["intervals"] for each in forecasts] == ["unlikely", "uncertain", "likely"]
+    assert forecasts[0]["enough"] > forecasts[1]["enough"] > 3000 > forecasts[2]["enough"]
+    assert found["least"] == 4.0
+    said = told(*asked)
+    assert "The least of these epsilons at which intervals are likely: 4." in said
+    assert "At none of these epsilons" in told(*asked[:-1], "0.2,0.5")
+    assert "must be a number, or several" in told(*asked[:-1], "1,,2")
+    assert "several are compared for regressions" in told(
+        "--records", "30", "--parameters", "3", "--agents", "3", "--epsilon", "1,2"
+    )

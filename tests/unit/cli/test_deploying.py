@@ -7,8 +7,12 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 
-from tacit.cli.deploying import JsonLines, _charged
+import numpy as np
+
+from tacit.cli.deploying import JsonLines, _charged, _written
 from tacit.deploy.member.checking import Options
+from tacit.deploy.operate.results import Outcome, write
+from tests.unit.method.test_table_one import exact
 
 
 def line(message: str, *args: object) -> dict[str, object]:
@@ -38,3 +42,17 @@ def test_what_a_run_was_charged_says_which_runs_its_ledger_knows() -> None:
         "Epsilon charged to the ledger for this run: 6.935; all runs on its budget for 'stroke', "
         "this one included: 13.87."
     )
+
+
+def test_what_is_named_at_the_end_is_what_was_written(tmp_path: Path) -> None:
+    answer = exact()
+    outcome = Outcome(np.zeros(2), ("a", "b"), "0" * 32, 1, None, simulated=False, answer=answer)
+    write(tmp_path, outcome, None)
+    named = _written(outcome, tmp_path)
+    assert named == ["table1.csv", "table1.html", "table1.tex"]
+    minimiser = replace(outcome, answer=None)
+    (tmp_path / "other").mkdir()
+    write(tmp_path / "other", minimiser, None)
+    assert _written(minimiser, tmp_path / "other") == ["model.npz", "coefficients.csv"]
+    # an agent that had finished before no longer holds the solution
+    assert _written(replace(outcome, solution=None), tmp_path) == ["table1.csv"]

@@ -17,6 +17,7 @@ import tacit
 from tacit import data, network, problem
 from tacit.errors import ConfigError
 from tacit.method import HazardRatios, PrivateCox, Refused
+from tacit.method.answer import NORMAL
 from tacit.privacy import Masks, Privacy
 
 SITES = 4
@@ -304,7 +305,12 @@ def test_with_noise_effects_are_near_and_say_what_the_noise_adds() -> None:
     assert found.to_dict()["rows"][1]["parameter"] == "sex[T.m]" and found._repr_html_()
     assert list(found.baseline()["from"])[:2] == pytest.approx([0.0, 10 / 6])
     effect = found.effects()[0]
-    assert effect["value"] == pytest.approx(np.exp(60 * found.values[0]))
+    assert effect["parameter"] == "age per 10"
+    assert effect["value"] == pytest.approx(np.exp(10 * found.values[0]))
+    half = NORMAL * found.errors[0]
+    assert found.conf_int().loc["age", "upper"] == pytest.approx(found.values[0] + half)
+    with pytest.raises(ConfigError, match="level"):
+        found.conf_int(2.0)
     assert effect["lower"] < effect["sampling_lower"] < effect["value"] < effect["upper"]
     worst = private().guarantee.worst
     assert (worst.status, worst.releases) == ("proved", 4)

@@ -152,6 +152,9 @@ def test_the_file_predicts_the_same(tmp_path: Path) -> None:
     fit = exact()
     fit.save(tmp_path / "regression.json")
     again = load_hazards(tmp_path / "regression.json")
+    pd.testing.assert_frame_equal(again.to_frame(), fit.to_frame())
+    pd.testing.assert_frame_equal(again.conf_int(0.9), fit.conf_int(0.9))
+    assert again.to_latex() == fit.to_latex() and again.summary() == fit.summary()
     asked: Any = {"at": [1, 9.5], "reference": {"sex": "m"}}
     pd.testing.assert_frame_equal(again.predict(NEW, **asked), fit.predict(NEW, **asked))
     assert (again.guarantee, again.table.summary()) == (str(fit.guarantee), fit.table.summary())

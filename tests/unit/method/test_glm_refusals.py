@@ -34,6 +34,14 @@ def test_too_little_is_refused_with_what_would_do() -> None:
     assert "No intervals" in found.sentence() and found.frame()["lower"].isna().all()
     with pytest.raises(ConfigError, match="no test"):
         found.wald(["x0"])
+    # no page or paper shows coefficients that may be noise; the frame keeps them
+    value = f"{found.values[1]:.4g}"
+    assert value not in found.summary() and value not in found._repr_html_()
+    assert found.cells()[1:] == found.ratios() == []
+    assert "are not printed, since even a sign" in found.summary()
+    assert found.frame()["coefficient"].notna().all() and found.frame()["odds_ratio"].isna().all()
+    with pytest.raises(ConfigError, match="no table without intervals"):
+        found.to_latex()
 
 
 @pytest.mark.parametrize("column", only(["constant"], ["constant", "collinear"], pytest.mark.long))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -16,8 +17,9 @@ import tacit
 from tacit import data, network, problem
 from tacit.errors import ConfigError, ProblemError
 from tacit.method import PrivateSurvival, Refused, SurvivalCurves
-from tacit.method._survival_curve import Cells, curve, median, restricted_mean
+from tacit.method._survival_curve import Cells, Estimate, curve, median, restricted_mean
 from tacit.method._survival_test import log_rank
+from tacit.method.survival_answer import _interval
 from tacit.privacy import Masks, Privacy
 
 SITES = 4
@@ -323,3 +325,18 @@ def test_it_is_drawn() -> None:
     assert "at risk" in figure.layout.yaxis2.title.text
     with pytest.raises(ConfigError, match="no survival curves"):
         tacit.plot.survival(replace(result, answer=None))
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper", "said"),
+    [
+        (12.0, 9.0, 15.0, "12.0 (9.0 to 15.0)"),
+        (12.0, 9.0, math.inf, "12.0 (9.0 to > 36)"),
+        (math.inf, 30.0, math.inf, "> 36 (30.0 to > 36)"),
+        (math.inf, 36.0, math.inf, "> 36"),
+    ],
+)
+def test_a_median_beyond_the_follow_up_says_where_that_ends(
+    value: float, lower: float, upper: float, said: str
+) -> None:
+    assert _interval(Estimate(value, lower, upper), 3, 36.0) == said

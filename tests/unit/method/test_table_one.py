@@ -445,3 +445,28 @@ def test_records_that_do_not_fit_are_refused() -> None:
     task = problem.record_tables([np.zeros((2, 1))] * SITES, other)
     with pytest.raises(ProblemError, match="declared otherwise"):
         described(PrivateTableOne(COLUMNS[:1]), task=task)
+
+
+def test_a_mean_that_noise_has_taken_away_is_not_printed() -> None:
+    rng = np.random.default_rng(4)
+    visits = pd.DataFrame(
+        {"site": ["a", "b", "c"] * 700, "age": rng.uniform(20, 80, 2100), "arm": "drug"}
+    )
+    declared = {
+        "age": data.Numeric(20, 80, missing="error"),
+        "arm": data.Categorical(["drug", "x"]),
+    }
+    hidden = 0
+    for seed in range(4):
+        # nobody is in the arm "x" or in the group of missing arms
+        found = tacit.table1(visits, ["age"], by="arm", columns=declared, epsilon=0.5, seed=seed)
+        cells = found.table.cells()
+        line = next(row for row in cells if row[0].startswith("age"))
+        assert "∞" not in str(cells) and line[1].startswith("5")
+        means = found.to_frame().query("variable == 'age' and statistic == 'mean'")
+        for row, cell in zip(means.itertuples(), line[1:], strict=False):
+            inside = 20 <= row.value <= 80 and np.isfinite([row.lower, row.upper]).all()
+            assert (cell == "-") == (not inside)
+            hidden += cell == "-"
+        assert ("beyond its declared bounds" in found.table.sentence()) == ("-" in line)
+    assert hidden

@@ -87,3 +87,21 @@ def test_a_full_disk_keeps_what_was_computed(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeFailure, match=r"No space left.*computed is kept: make room"):
         guarded(tmp_path, write)
+
+
+def test_records_in_several_files_are_swept(tmp_path: Path) -> None:
+    whole = study.write(tmp_path).read_text()
+    table = (tmp_path / "visits.csv").read_text().splitlines(keepends=True)
+    half = len(table) // 2
+    for name, lines in {"one": table[1:half], "two": table[half:]}.items():
+        (tmp_path / f"part-{name}.csv").write_text("".join([table[0], *lines]))
+    text = whole.replace('"visits.csv"', '"part-*.csv"')
+    (tmp_path / "parts.toml").write_text(text)
+    found = [
+        finish(plan(read_study(tmp_path / name), Grid(2)), tmp_path / f"out-{name}").found
+        for name in ("parts.toml", "study.toml")
+    ]
+    # the records are the same, in the same order
+    assert [each.mean("objective") for each in found[0]] == [
+        each.mean("objective") for each in found[1]
+    ]

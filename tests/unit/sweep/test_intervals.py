@@ -18,6 +18,7 @@ from tacit.method.counts import CountTable
 from tacit.study import assemble, execute, parse_study, read_study
 from tacit.sweep import Grid, sweep
 from tacit.sweep.intervals import compared
+from tacit.sweep.page import sweep_data
 
 SHARED = """
 [data]
@@ -128,6 +129,15 @@ def test_a_mean_is_of_the_runs_that_printed_intervals(tmp_path: Path) -> None:
     there = runs[runs["printed"] == 1.0]["interval_width"]
     assert cell["interval_width"] == pytest.approx(there.mean()) and there.notna().all()
     assert runs[runs["printed"] == 0.0]["interval_width"].isna().all()
+    # the share stands beside the width wherever that is shown
+    share = f"{cell['printed']:.0%}"
+    page = sweep_data(found.plan, found.found, None)
+    assert page.cells[0]["printed"] == share
+    assert page.measure == "median width of the printed intervals, over that without noise"
+    asked = ["sweep", str(path), "-n", "8", "-e", "0.5", "-o", str(tmp_path / "out")]
+    said = CliRunner().invoke(app, asked).output
+    assert "Printed" in said and f" {share} " in said and "of counts" not in said
+    assert "& Printed" in (tmp_path / "out" / "cells.tex").read_text()
 
 
 def test_the_command_sweeps_a_statistic_and_no_other_method_beside_it(tmp_path: Path) -> None:

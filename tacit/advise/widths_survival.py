@@ -12,7 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from tacit.advise.widths import AWAY, Width, enough, noise_in_sum, word
+from tacit.advise.widths import AWAY, Width, check_share, enough, noise_in_sum, word
+from tacit.arguments import checked
+from tacit.errors import ConfigError
 from tacit.method._survival_curve import SEEN, Cells, curve
 from tacit.method.survival import PrivateSurvival
 from tacit.privacy.budget import Privacy
@@ -20,6 +22,7 @@ from tacit.privacy.budget import Privacy
 _QUARTERS = (0.25, 0.5, 0.75, 1.0)
 
 
+@checked(ConfigError)
 def survival_widths(
     method: PrivateSurvival, counts: Sequence[int], budget: Privacy, events: float = 0.3
 ) -> list[Width]:
@@ -34,6 +37,7 @@ def survival_widths(
     Raises:
         ConfigError: a budget of which nothing is forecast.
     """
+    check_share("events", events)
     records, total = sum(counts), noise_in_sum(counts, budget)
     noise = float(method.query.spread(total)[0])
     groups = 1 if method.by is None else len(method.by.levels)

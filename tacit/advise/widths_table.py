@@ -11,8 +11,10 @@ from functools import cache
 
 import numpy as np
 
-from tacit.advise.widths import AWAY, Width, enough, noise_in_sum, word
+from tacit.advise.widths import AWAY, Width, check_share, enough, noise_in_sum, word
+from tacit.arguments import checked
 from tacit.data.cells import MISSING, Column
+from tacit.errors import ConfigError
 from tacit.method._table_entries import OVERALL, Entry
 from tacit.method.table_one import PrivateTableOne
 from tacit.privacy.budget import Privacy
@@ -22,6 +24,7 @@ _SHOWN = {"percent": "share of", "mean": "mean of", "sd": "standard deviation of
 _Key = tuple[str, str, str, str]
 
 
+@checked(ConfigError)
 def table_widths(
     method: PrivateTableOne, counts: Sequence[int], budget: Privacy, yes: float = 0.3
 ) -> list[Width]:
@@ -36,6 +39,7 @@ def table_widths(
     Raises:
         ConfigError: a budget of which nothing is forecast.
     """
+    check_share("yes", yes)
     records, noise = sum(counts), noise_in_sum(counts, budget)
 
     @cache
