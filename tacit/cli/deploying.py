@@ -9,6 +9,7 @@ import sys
 import threading
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tacit.cli.console import FAILED, INTERRUPTED, dumped, emit, guarded, say
 from tacit.cli.swapped import check_places

@@ -107,7 +107,7 @@ def describe(
     ],
     json: Json = False,
 ) -> None:
-    """Describe a method (what it releases, and at which cost) or another part."""
+    """Describe a method and what it costs, or another part."""
     from tacit.cli.showing import show_method
 
     raise typer.Exit(show_method(method, json=json))

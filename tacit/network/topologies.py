@@ -212,8 +212,8 @@ def geometric(agents: int, radius: float, seed: int, weights: object = None) -> 
 
     Args:
         agents: number of agents, at least 2.
-        radius: link radius, positive; below `sqrt(log(agents) / (pi * agents))` the graph is likely
-            disconnected.
+        radius: link radius, positive; below the square root of `log(agents) / (pi * agents)` the
+            graph is likely disconnected.
         seed: seed of the draw; up to 100 draws are tried until one is connected.
         weights: weight rule or matrix; see `Graph.from_networkx`.
 
