@@ -13,7 +13,6 @@ from jaxtyping import Float
 from tacit.errors import OracleError
 from tacit.problem.boxes import BlackBox
 from tacit.problem.constraint import Box
-from tacit.problem.evaluation import TRIES
 from tacit.problem.problem import Problem
 from tacit.problem.task import Task
 
@@ -66,18 +65,9 @@ def inwards(task: Task, answer: Float[np.ndarray, " p"]) -> float | None:
 def value_at(problem: Problem, x: Float[np.ndarray, " p"]) -> float:
     """The objective at a point; NaN where an evaluation failed, or somebody stopped waiting for it.
 
-    The run itself is over and paid for, so its result must not be lost here. A failure that a run
-    would skip may be a matter of chance, so it is tried again, as often as `on_failure="retry"`
-    does by itself.
+    The run itself is over and paid for, so its result must not be lost here.
     """
-    box = problem.objectives
-    skips = isinstance(box, BlackBox) and box.host.evaluation.on_failure == "skip"
-    found = math.nan
-    for _ in range(TRIES if skips else 1):
-        try:
-            found = problem.value(x)
-        except (OracleError, KeyboardInterrupt):
-            return math.nan
-        if not math.isnan(found):
-            break
-    return found
+    try:
+        return problem.value(x)
+    except (OracleError, KeyboardInterrupt):
+        return math.nan

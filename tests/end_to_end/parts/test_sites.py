@@ -141,7 +141,7 @@ def test_a_query_of_its_own_is_a_model_and_refused_between_sites(
     study: Path, tacit: Command
 ) -> None:
     module = study.parent / "site" / "acme_parts" / "momentum.py"
-    text = module.read_text().replace("query=ClippedGradient(", "query=Larger(")
+    text = module.read_text().replace("query=ClippedGradient.of(", "query=Larger.of(")
     module.write_text(text + "\n\nclass Larger(ClippedGradient):\n    pass\n")
     pin(tacit)
     tacit("run", study)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,19 +35,19 @@ class Flaky:
 
 
 @pytest.mark.parametrize(
-    ("on_failure", "failures", "asked", "value"),
+    ("on_failure", "tries", "failures", "asked", "value"),
     [
-        ("stop", 1, 1, math.nan),
-        ("retry", 2, 3 + 1, 4.0),
-        ("skip", 3, 6, 4.0),  # both costs are asked again, as it is their sum
-        ("skip", 9, 6, math.nan),
+        ("stop", None, 1, 1, math.nan),
+        ("retry", None, 2, 3 + 1, 4.0),
+        ("skip", None, 1, 2, math.nan),
+        ("skip", 3, 2, 3 + 1, 4.0),
     ],
 )
 def test_a_failure_is_tried_again_as_it_is_during_a_run(
-    on_failure: str, failures: int, asked: int, value: float
+    on_failure: Any, tries: int | None, failures: int, asked: int, value: float
 ) -> None:
     cost = Flaky(failures)
-    task = black_box_problem(cost, agents=2, x0=[0.0, 0.0], on_failure=on_failure)  # type: ignore[arg-type]
+    task = black_box_problem(cost, agents=2, x0=[0.0, 0.0], on_failure=on_failure, tries=tries)
     first, last = ends(task, np.array(ANSWER)) or (0.0, 0.0)
     assert first == 2.0 and cost.asked == asked
     np.testing.assert_equal(last, value)
