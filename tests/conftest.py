@@ -4,13 +4,13 @@ import gc
 import hashlib
 import sys
 import threading
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import jax
-import pandas
 import pytest
+
+from tests.text_columns import columns_of_text
 
 # JAX keeps what it has traced, millions of objects; looking through them all again and again for
 # garbage takes long.
@@ -35,10 +35,8 @@ def float64() -> Iterator[None]:
 @pytest.fixture(params=["str", "object"])
 def text_columns(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run a test with columns of text as pandas 3 makes them, and as pandas 2 does."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*future.infer_string", DeprecationWarning)
-        with pandas.option_context("future.infer_string", request.param == "str"):
-            yield
+    with columns_of_text(request.param):
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
