@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -107,7 +107,7 @@ class ClippedGradient(AbstractQuery):
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
 
     @classmethod
-    def of(cls, privacy: Privacy, point: Callable[[Any], Params]) -> Self:
+    def of(cls, privacy: Privacy, point: Callable[[Any], Params]) -> ClippedGradient:
         """The query with the clip, the norms and the sampling of a budget.
 
         Args:

@@ -336,6 +336,13 @@ def test_each_agent_may_have_a_program_of_its_own(tmp_path: Path) -> None:
     second.unlink()
     with pytest.raises(ProblemError, match=r"there is no program '.*p1' that can be run"):
         black_box_problem(**given, x0=[0.0])
+
+
+def test_a_command_for_each_agent_is_answered_with_what_to_write(
+    pytestconfig: pytest.Config,
+) -> None:
+    if pytestconfig.getoption("jaxtyping_packages", None):
+        pytest.skip("annotations are checked before")
     lists: Any = [["plants/p0.sh"], ["plants/p1.sh"]]
     with pytest.raises(ProblemError, match=r"one command for all agents; write \{agent\} where"):
         black_box(command=lists, agents=2)
