@@ -60,11 +60,11 @@ def fitted(source: Source, problem: Task) -> str:
         return "fitted a Cox regression"
     if source.statistics or not isinstance(problem, Problem):
         return "described their records"
+    many = "1 parameter" if problem.dimension == 1 else f"{problem.dimension} parameters"
     if source.costs:
-        return f"minimised the sum of their costs ({problem.dimension} parameters)"
+        return f"minimised the sum of their costs ({many})"
     return (
-        f"fitted a model of {study.data.target.column!r} ({study.problem.loss.kind} loss, "
-        f"{problem.dimension} parameters)"
+        f"fitted a model of {study.data.target.column!r} ({study.problem.loss.kind} loss, {many})"
     )
 
 
