@@ -64,7 +64,7 @@ def public(result: Result) -> list[str]:
     return [
         f"The noise in the mean of all answers of the run is {noise:.2g} times the clip, "
         "and no answer is longer than that: what was found is chance. Take a larger "
-        "epsilon, more agents or masks, or protect single records where costs are sums over some.",
+        "epsilon, more agents or masks, or protect single records where costs are sums over them.",
     ]
 
 

@@ -80,9 +80,9 @@ class ReleaseRow:
         if self.noise_scale is None:
             return "follows the records"
         if self.noise_range is None:
-            return f"{self.noise_scale:.4g}"
-        first, last = self.noise_range
-        return f"{first:.4g} first, {last:.4g} last"
+            return rounded_up(self.noise_scale)  # with less, a run would cost more
+        first, last = map(rounded_up, self.noise_range)
+        return f"{first} first, {last} last"
 
     @property
     def moved(self) -> str:
