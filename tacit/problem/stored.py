@@ -81,7 +81,8 @@ class Evaluations:
         row = self._file().execute(asked, (self._key(agent, point),)).fetchone()
         if row is None:
             return None
-        return f"{row[0]} (as kept in cache; tacit.problem.forget_failures({str(self._path)!r}) asks anew)"
+        anew = f"tacit.problem.forget_failures({str(self._path)!r}) asks anew"
+        return f"{row[0]} (as kept in cache; {anew})"
 
     def keep_failure(self, agent: int, points: Float[np.ndarray, "m p"], told: str) -> None:
         """Store that points are skipped: a run that is repeated has to skip them, too.
