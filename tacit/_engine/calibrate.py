@@ -86,7 +86,7 @@ def _check_deltas(deltas: Sequence[float], owners: Owners, privacy: Privacy) -> 
 
 
 def _check_used(method: AbstractMethod, privacy: Privacy) -> None:
-    """Refuse what a budget says of queries and releases that do not do so."""
+    """Refuse a sampling rate, clip norm or relation that some release does not have."""
     for phase in method.phases():
         query, release = phase.query, phase.release
         if query is None or release is None:
@@ -182,10 +182,11 @@ def _check_fixed(
     found: list[str] = []
     spent: list[Event] = []
     for place, phase in enumerate(less):
-        events = less.by_phase(public, place) * less.sites
+        events = less.by_phase(public, place)
         assert phase.release is not None and phase.query is not None
-        if not events or events != more.by_phase(public, place) * less.sites:
+        if not events or events != more.by_phase(public, place):
             continue
+        events *= less.sites
         mechanism, noise = phase.release.mechanism, "no noise"
         if mechanism.dose is not None:
             z = mechanism.dose.multiplier(phase.query, public, phase.release.relation)

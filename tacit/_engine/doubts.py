@@ -124,9 +124,10 @@ def _skipped(result: Result) -> str:
 def _lost(result: Result) -> str:
     if not result.lost:
         return ""
+    each = "; ".join(f"{name}: {told}" for name, told in result.lost.items())
     return (
-        "the losses of some records are not finite numbers, and count as 0 where they are clipped: "
-        + " ".join(f"{why[0].upper()}{why[1:]}." for why in result.lost.values())
+        "the losses of some records are not finite numbers, and count as 0 where they are clipped "
+        f"({each})."
     )
 
 

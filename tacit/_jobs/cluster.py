@@ -113,11 +113,7 @@ def _finished(
     running: dict[Future[Answer], Piece] = {}
     try:
         for piece in pieces:
-            contents = {
-                name: [_sent(client, file, held) for file in matching(path)]
-                for name, path in piece.inputs.items()
-            }
-            running[_submitted(client, piece, contents)] = piece
+            running[_submitted(client, piece, held)] = piece
         for future in as_completed(list(running), loop=client.loop, raise_errors=False):
             piece = running.pop(future)
             if future.status == "finished":
@@ -140,11 +136,12 @@ def _finished(
         client.cancel([*running, *held.values()])
 
 
-def _submitted(client: Client, piece: Piece, contents: Mapping[str, Any]) -> Future[Answer]:
+def _submitted(client: Client, piece: Piece, held: dict[str, Future[bytes]]) -> Future[Answer]:
     name = name_of(piece)
-    names = {
-        key: (path.name, [file.name for file in matching(path)])
-        for key, path in piece.inputs.items()
+    files = {key: matching(path) for key, path in piece.inputs.items()}
+    names = {key: (piece.inputs[key].name, [each.name for each in files[key]]) for key in files}
+    contents: dict[str, Any] = {
+        key: [_sent(client, each, held) for each in files[key]] for key in files
     }
     arguments = dict(piece.arguments)
     return client.submit(

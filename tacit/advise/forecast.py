@@ -18,13 +18,12 @@ import numpy as np
 from scipy.stats import qmc
 
 from tacit import data
-from tacit.advise.widths import two_digits_up
+from tacit.advise.widths import check_share, noise_in_sum, two_digits_up
 from tacit.data.cells import columns_of
 from tacit.data.design import design_of
 from tacit.errors import ConfigError
 from tacit.method.glm import SHARES, PrivateGLM
 from tacit.privacy.budget import Privacy
-from tacit.privacy.gaussian_dp import mu_from_epsilon
 
 MOST_COLUMNS = 30
 """Largest number of columns of a planned regression, beside the intercept."""
@@ -123,19 +122,12 @@ def forecast(
             f"parameters={parameters} must be from 2 (one column and the intercept) to "
             f"{MOST_COLUMNS + 1} for a forecast"
         )
-    if not 0.0 < yes < 1.0:
-        raise ConfigError(f"prevalence={yes:g} must be between 0 and 1")
-    if budget.epsilon is None or budget.sites_per_person > 1:
-        raise ConfigError(
-            "a width is forecast for an epsilon, and where records of a person are at one site"
-        )
-    sites, records = len(counts), sum(counts)
-    mu = mu_from_epsilon(float(budget.epsilon), float(budget.delta))
-    honest = 1 if budget.masks is None else sites - budget.masks.coalition
+    check_share("yes", yes)
+    records = sum(counts)
     columns, logistic = parameters - 1, family == "binomial"
     unit = noise(family, budget.relation)
     before, last = SHARES[sums][-2:]
-    pooled = math.sqrt(sites / honest) * budget.records_per_person / (mu * math.sqrt(before + last))
+    pooled = noise_in_sum(counts, budget, before + last)
     square, again = kept()[columns - 1]
     weight = yes * (1.0 - yes) if logistic else 1.0
     information = records * weight * unit["weight"] * square / inflation

@@ -42,13 +42,14 @@ def check_table(data: Path) -> None:
     from tacit.data.table import check_any
     from tacit.study._grammar.toml import parse, read_bytes
 
+    if data.suffix.lower() == ".toml" and data.is_file():
+        path = parse(read_bytes(data), str(data)).get("path")
+        if not isinstance(path, str):
+            return  # it is about a cost
+        data = data.parent / path
     if not data.is_file():
         return
-    suffix = data.suffix.lower()
-    if suffix == ".toml":
-        if isinstance(path := parse(read_bytes(data), str(data)).get("path"), str):
-            check_table(data.parent / path)
-    elif suffix in (".xlsx", ".xlsm"):
+    if data.suffix.lower() in (".xlsx", ".xlsm"):
         check_workbook(data)  # the study may name another sheet than the first
     else:
         check_any(load(data), data)

@@ -43,8 +43,6 @@ def show_widths(source: Source, each: Sequence[Options], *, json: bool) -> int:
             raise ConfigError(f"--{word.replace('_', '-')} is not for {name}; leave it out")
     check_options(source, options)
     yes = PREVALENCE if options.prevalence is None else options.prevalence
-    if not 0.0 < yes < 1.0:
-        raise ConfigError(f"--prevalence {yes:g} must be between 0 and 1")
     found = [_forecast(source, one, yes) for one in each]
     likely = [one.epsilon for one in found if all(w.printed == "likely" for w in one.widths)]
     if json:

@@ -129,11 +129,6 @@ def unanswered(
     return OracleError(text)
 
 
-def called(agent: int, names: Sequence[str]) -> str:
-    """What an agent is called in an error: by its name, if there are names."""
-    return names[agent] if names else f"agent {agent}"
-
-
 def place(point: Float[np.ndarray, " p"], names: Sequence[str] | None = None) -> str:
     """A point in words, short even if it has many coordinates.
 

@@ -16,7 +16,7 @@ from tacit.arguments.answers import naming_progress
 from tacit.errors import ProblemError
 from tacit.problem.code_digest import of_command
 from tacit.problem.processes import Function
-from tacit.problem.program import Program
+from tacit.problem.program import AGENT, Program
 from tacit.problem.progress import Shown
 from tacit.problem.stored import Evaluations
 from tacit.ranges import Range
@@ -155,7 +155,7 @@ class Evaluation:
         if self.command is None:
             return Evaluations(Path(self.cache), function, own)
         program = self._program()
-        several = any("{agent}" in each for each in program.command)
+        several = any(AGENT in each for each in program.command)
         if several or self.cwd is not None or self.env is not None:
             # the files that a command names may be others for each agent
             folders = [program.folder(agent) for agent in range(len(own))]

@@ -14,7 +14,6 @@ from jaxtyping import ArrayLike, Bool, Float, Int
 from tacit.errors import OracleError
 from tacit.escape import one_line
 from tacit.problem.answers import (
-    called,
     check_function,
     complaint,
     not_finite,
@@ -107,7 +106,7 @@ class Host:
         self._looked: dict[int, Seen] = {}
         self._names: tuple[str, ...] = ()
         self._inside = False
-        self.recount()
+        self.tally = Tally.of(len(own), self._looked)
         self._given_up = set[int]()
         self._asked = self._answered = 0
         self._error: BaseException | None = None
@@ -133,11 +132,10 @@ class Host:
     def name(self, names: Sequence[str]) -> None:
         """Call agents by these names in errors; "agent 0" and so on where there are none."""
         self._names = tuple(names)
-        self.recount()
 
     def who(self, agent: int) -> str:
         """Name of an agent in errors."""
-        return called(agent, self._names)
+        return self._names[agent] if self._names else f"agent {agent}"
 
     def beside(self, own: tuple[Any, ...], counts: tuple[int, ...]) -> Host:
         """Calls of the same function with other second arguments, none of which is stored.
@@ -162,7 +160,7 @@ class Host:
 
     def recount(self) -> None:
         """Begin a new `tally`: what became of evaluations from here on."""
-        self.tally = Tally.of(len(self._own), self._looked, self._names)
+        self.tally = Tally.of(len(self._own), self._looked)
 
     def raise_pending(self) -> None:
         """Raise the first error since the last call, if there was one, and forget it."""

@@ -20,8 +20,15 @@ from tacit.errors import ProblemError
 from tacit.problem.listening import end, heard
 from tacit.problem.processes import Unanswered, ended
 
-_AGENT = "{agent}"
+AGENT = "{agent}"
+"""Placeholder for the number of an agent."""
+
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
+
+
+def of_agent(text: str, agent: int) -> str:
+    """A text with the number of an agent in its place."""
+    return text.replace(AGENT, str(agent))
 
 
 class Program:
@@ -55,7 +62,7 @@ class Program:
         if not texts or not command or not command[0]:
             raise ProblemError(_no_command(command))
         program = command[0]
-        if _AGENT not in program:
+        if AGENT not in program:
             program = _found(program)
         elif "/" in program:  # which of them are there is looked at in `check`
             program = str(Path(program).absolute())
@@ -97,9 +104,10 @@ class Program:
                 "Correct the placeholder, or x0",
                 chance=False,
             ) from None
+        program = of_agent(self.command[0], agent)
         try:
             process = self._running = subprocess.Popen(
-                [self.command[0].replace(_AGENT, str(agent)), *arguments],
+                [program, *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -111,7 +119,7 @@ class Program:
             where = f" in {folder}" if folder else ""
             raise Unanswered(
                 f"could not be started{where}: {error.strerror}",
-                f"Start {self.command[0].replace(_AGENT, str(agent))} by hand to see why",
+                f"Start {program} by hand to see why",
             ) from error
         try:
             asked = json.dumps({"x": x, "agent": agent})
@@ -133,11 +141,11 @@ class Program:
 
     def folder(self, agent: int) -> Path | None:
         """The folder that the program is started in for an agent, if there is one of its own."""
-        return None if self._folder is None else Path(self._folder.replace(_AGENT, str(agent)))
+        return None if self._folder is None else Path(of_agent(self._folder, agent))
 
     def named(self, agent: int) -> list[str]:
         """The command with the number of an agent in it, so that it names that agent's files."""
-        return [each.replace(_AGENT, str(agent)) for each in self.command]
+        return [of_agent(each, agent) for each in self.command]
 
     def check(self, agent: int) -> None:
         """Refuse a program or a folder of an agent that is not there.
@@ -145,7 +153,7 @@ class Program:
         Raises:
             ProblemError: no such program or folder.
         """
-        _found(self.command[0].replace(_AGENT, str(agent)))
+        _found(of_agent(self.command[0], agent))
         folder = self.folder(agent)
         if folder is not None and not folder.is_dir():
             raise ProblemError(f"cwd: there is no folder {folder} for agent {agent}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float, Int
 
-from tacit.problem.answers import called, difference, place
+from tacit.problem.answers import difference, place
 
 Seen = tuple[Float[np.ndarray, " p"], Float[np.ndarray, " n"]]
 """A point, and an agent's values there."""
@@ -29,7 +29,6 @@ class Tally:
         moved: agents that have values at another point than their first.
         varied: agents that had two values.
         changed: how an agent's value at one point differed from that of a look at it before.
-        names: names of the agents; "agent 0" and so on where there are none.
     """
 
     valued: Int[np.ndarray, " agents"]
@@ -42,18 +41,12 @@ class Tally:
     moved: set[int] = field(default_factory=set)
     varied: set[int] = field(default_factory=set)
     changed: dict[int, str] = field(default_factory=dict)
-    names: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        agents: int,
-        looked: Mapping[int, Seen] | None = None,
-        names: tuple[str, ...] = (),
-    ) -> Tally:
+    def of(cls, agents: int, looked: Mapping[int, Seen] | None = None) -> Tally:
         """Nothing yet, of this number of agents."""
         valued, skipped, lost = np.zeros((3, agents), dtype=np.int64)
-        return cls(valued, skipped, lost, looked=looked or {}, names=names)
+        return cls(valued, skipped, lost, looked=looked or {})
 
     def take(
         self,
@@ -113,6 +106,6 @@ class Tally:
     def losses(self) -> dict[int, str]:
         """How many losses of an agent were not finite, and where the first was."""
         return {
-            agent: f"{self.lost[agent]:,} of {called(agent, self.names)}, the first {where}"
+            agent: f"{self.lost[agent]:,}, the first {where}"
             for agent, where in self.first_lost.items()
         }

@@ -299,7 +299,8 @@ def _named(rows: Sequence[Row], numbers: str) -> Sequence[Row]:
     if numbers == "coefficients":
         return rows
     return [
-        {"parameter": row["feature"], **{k: row[k] for k in row if k != "feature"}} for row in rows
+        {"parameter" if key == "feature" else key: value for key, value in row.items()}
+        for row in rows
     ]
 
 

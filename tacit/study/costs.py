@@ -16,7 +16,7 @@ from tacit.problem.evaluation import Evaluation
 from tacit.problem.host import Host
 from tacit.problem.owned import Dispatch, Owned, Separate
 from tacit.problem.problem import Problem, starting_point
-from tacit.problem.program import Program
+from tacit.problem.program import Program, of_agent
 from tacit.problem.regularisers import REGULARISERS
 from tacit.problem.takes import check_takes
 from tacit.study._sections.common import plain
@@ -97,11 +97,11 @@ def own_cost(source: Source, agent: int, own: OwnCost) -> CostBox:
 def _own_cost(source: Source, agent: int, folder: Path, given: OwnerFile) -> CostBox:
     chosen: Any = source.study.problem
     if given.command is not None:
-        program = given.command[0].replace("{agent}", str(agent))
+        program = of_agent(given.command[0], agent)
         given = given.model_copy(update={"command": (program, *given.command[1:])})
     one = replace(_owned(given, folder), cwd=None)
     if given.command is not None:  # of no other site is there a folder here
-        one = replace(one, cwd=str(folder / (given.cwd or "")).replace("{agent}", str(agent)))
+        one = replace(one, cwd=of_agent(str(folder / (given.cwd or "")), agent))
     own = {"workers": given.workers or 1, "tries": given.tries or chosen.simulator.tries}
     calls = chosen.simulator.model_copy(update={"cache": None, **own})
     how = _how(source, calls, (one,) * len(_sites(source)))
@@ -137,7 +137,7 @@ def owner_text(source: Source, agent: int) -> str:
     simulator: SimulatorSection = chosen.simulator
     name = _sites(source)[agent]
     given = simulator if simulator.sites is None else simulator.sites[name]
-    folder = source.folder.resolve() / (given.cwd or "").replace("{agent}", str(agent))
+    folder = source.folder.resolve() / of_agent(given.cwd or "", agent)
     command = None if given.command is None else _command(given.command, source.folder)
     values: dict[str, Any] = {"command": command, "function": given.function}
     values |= {"cwd": str(folder), "env": given.env, "workers": simulator.workers}
@@ -195,7 +195,7 @@ def _command(command: Sequence[str], folder: Path) -> tuple[str, ...]:
     """A command whose program is found from a folder; a bare name as a shell finds it."""
     program, *arguments = command
     beside = folder / program
-    there = "/" in program and Path(str(beside).replace("{agent}", "0")).exists()
+    there = "/" in program and Path(of_agent(str(beside), 0)).exists()
     return (str(beside.resolve()) if there else program, *arguments)
 
 

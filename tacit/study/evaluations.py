@@ -90,14 +90,12 @@ def left(source: Source) -> str:
     Returns:
         A clause; empty without a file of evaluations.
     """
-    calls = getattr(getattr(source.study, "problem", None), "simulator", None)
-    cache = getattr(calls, "cache", None)
+    simulator = getattr(getattr(source.study, "problem", None), "simulator", None)
+    cache = getattr(simulator, "cache", None)
     if cache is None or not (source.folder / cache).exists():
         return ""
-    told, privacy = (
-        f"the evaluations made so far are in {source.folder / cache}",
-        source.study.privacy,
-    )
+    told = f"the evaluations made so far are in {source.folder / cache}"
+    privacy = source.study.privacy
     if privacy is not None and privacy.ledger is not None:
         return f"{told}, but a run that is charged to a ledger draws other noise and other points"
     if source.study.run.seed is None:

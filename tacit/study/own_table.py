@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 _WANTED = 'the file that says how a table is written has path = "visits.csv"'
 
 
-def is_own(data: Path) -> bool:
-    """Whether a path is of a file that says how a table is written, not of a table."""
-    return data.suffix.lower() == ".toml"
-
-
 def load_own(data: Path, section: Any) -> tuple[pd.DataFrame, str]:
     """An owner's table with its values as the study expects them, and its decimal mark.
 
@@ -40,7 +35,7 @@ def load_own(data: Path, section: Any) -> tuple[pd.DataFrame, str]:
     """
     from tacit.data.loaders import load
 
-    if not is_own(data):
+    if data.suffix.lower() != ".toml":
         return load(data, **options_of(section, data.name)), section.decimal
     own = read_owner_file(data, OwnTable, _WANTED)
     path = data.parent / own.path

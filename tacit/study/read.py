@@ -111,16 +111,17 @@ class Source:
                 raise
 
     def _home(self, error: TacitError) -> tuple[str, ...]:
-        """The section that an error refers to: that of its kind, or where the key is that it names.
+        """The section that an error refers to: that of its kind, or the one with the key it names.
 
         A key that is not written has no line, and belongs in a section all the same.
         """
         kinds = {"problem": ProblemError, "network": NetworkError, "privacy": PrivacyError}
         found = next((name for name, kind in kinds.items() if isinstance(error, kind)), "run")
-        nested = {"problem": ("problem", "simulator"), "run": ("method",)}.get(found, (found,))
         named = re.match(r"(\w+)=", str(error))
         if named and not _takes(self.study, (found,), named[1]):
-            return nested if _takes(self.study, nested, named[1]) else (found,)
+            inside = {"problem": ("problem", "simulator"), "run": ("method",)}.get(found, ())
+            if inside and _takes(self.study, inside, named[1]):
+                return inside
         return (found,)
 
     def _named(self, path: locate.Path, message: str) -> locate.Path:

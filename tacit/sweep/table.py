@@ -39,7 +39,6 @@ _NAMES = {
 _ROUNDING = 1e3
 """Most units in the last place by which equal runs may differ at their end."""
 
-
 _COUNTED = frozenset({"counts", "table1"})
 """Methods whose intervals are of the noise alone."""
 
@@ -53,7 +52,7 @@ _MEANT = {
         "median distance from the numbers without noise, over the number",
     ),
 }
-"""The same where all methods are of one kind: others, and those."""
+"""What is meant where no method is one of `_COUNTED`, and where all are; `_NAMES` covers both."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +68,7 @@ class Runs:
             that was counted. For simulations only, too.
         rose: whether the objective of each run is larger at the end than at the start, shape
             `(seeds,)`, if it is measured at both. For simulations only, too.
-        cause: why it may be, and what to do, as a sentence goes on.
+        cause: why it may be larger, and what to do, as the end of a sentence.
     """
 
     cell: Cell

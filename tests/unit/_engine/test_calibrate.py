@@ -1,4 +1,4 @@
-"""A budget says nothing that a method's queries and releases do not do."""
+"""What a budget says is what the queries and releases of a method do."""
 
 from typing import Any
 

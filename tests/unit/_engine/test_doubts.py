@@ -137,7 +137,9 @@ def test_a_value_that_is_not_finite_is_told_with_agent_and_place() -> None:
     task = problem.black_box_problem(losses, list(ROWS[:3]), x0=[0.0] * 3)
     result = boxed(task)
     assert set(result.lost) == {"agent 0", "agent 1", "agent 2"}
-    assert "of agent 0, the first that of its record 4 at x0 = " in result.summary()
+    said = result.lost["agent 0"]
+    assert ", the first that of its record 4 at x0 = " in said
+    assert f"where they are clipped (agent 0: {said}; agent 1: " in result.summary()
 
 
 def test_a_known_solution_decides() -> None:

@@ -120,6 +120,14 @@ def test_what_an_owner_cannot_say(study: Source, old: str, new: str, told: str) 
         read_table(study, study.folder / "graz.toml")
 
 
+def test_a_file_that_names_itself_is_no_table(study: Source) -> None:
+    path = study.folder / "graz.toml"
+    path.write_text('path = "graz.toml"\n')
+    for read in (check_table, lambda own: read_table(study, own)):
+        with pytest.raises(ProblemError, match=r"graz\.toml"):
+            read(path)
+
+
 def test_a_check_names_the_decimal_comma_and_few_values(study: Source) -> None:
     rows = "".join(f'"1,{500 + each}",drug,04/03/2024,yes\n' * 2 for each in range(40))
     path = study.folder / "Wien.csv"

@@ -30,7 +30,7 @@ def test_an_owner_reads_where_its_simulator_gave_no_value(
     some, lost = (each.getMessage() for each in caplog.records)
     assert "some evaluations of this site's simulator" in some
     assert "returned nan, which is not a finite number, at x0 = 0.75" in some
-    assert "1 of agent 0, the first that of its record 2 at x0 = 1" in lost
+    assert ": 1, the first that of its record 2 at x0 = 1" in lost
     whole.host.evaluate(np.array([[0.75]]), [1])
     caplog.clear()
     with caplog.at_level(logging.WARNING, logger="tacit.site"):
