@@ -25,7 +25,8 @@ _LOCK_SECONDS = 30.0
 def one_at_a_time(path: Path) -> Generator[None, None, None]:
     """Let one process at a time read a file, change it and write it.
 
-    The lock is a hidden file beside it, which stays: who removed it could remove that of another.
+    The lock is a hidden file beside it, open to whom the file is open. It stays: who removed it
+    could remove that of another.
 
     Args:
         path: path of the file.
@@ -36,7 +37,8 @@ def one_at_a_time(path: Path) -> Generator[None, None, None]:
     beside = path.with_name(f".{path.name}.lock")
     with ExitStack() as stack:
         try:
-            stack.enter_context(held(beside, _LOCK_SECONDS))
+            mode = stat.S_IMODE(path.stat().st_mode) | 0o600 if path.exists() else 0o600
+            stack.enter_context(held(beside, _LOCK_SECONDS, mode))
         except BlockingIOError as error:
             raise ConfigError(f"{path} is being changed by another command; try again") from error
         except OSError as error:

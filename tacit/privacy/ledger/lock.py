@@ -20,7 +20,8 @@ class FileLock:
     """A lock on a file that is never removed; only the lock is taken and released.
 
     Args:
-        path: path of the file; created, for its owner alone, if it does not exist.
+        path: path of the file; created if it does not exist.
+        mode: who may lock it, of those who may enter its folder; by default its owner alone.
 
     Raises:
         BlockingIOError: the lock is held by another process or another part of this one; raised at
@@ -28,8 +29,8 @@ class FileLock:
         OSError: a file that cannot be created or locked.
     """
 
-    def __init__(self, path: Path) -> None:
-        _make(path)
+    def __init__(self, path: Path, mode: int = 0o600) -> None:
+        _make(path, mode)
         try:
             self._file = sqlite3.connect(
                 path, timeout=0.0, isolation_level=None, check_same_thread=False
@@ -49,12 +50,13 @@ class FileLock:
 
 
 @contextmanager
-def held(path: Path, seconds: float) -> Generator[None, None, None]:
+def held(path: Path, seconds: float, mode: int = 0o600) -> Generator[None, None, None]:
     """Hold the lock on a file, once whoever has it lets it go.
 
     Args:
         path: path of the file, as for `FileLock`.
         seconds: how long to wait for it, at least 0.
+        mode: as for `FileLock`.
 
     Raises:
         BlockingIOError: somebody else held it all the time.
@@ -63,7 +65,7 @@ def held(path: Path, seconds: float) -> Generator[None, None, None]:
     ends = time.monotonic() + seconds
     while True:
         try:
-            lock = FileLock(path)
+            lock = FileLock(path, mode)
             break
         except BlockingIOError:
             if time.monotonic() > ends:
@@ -101,13 +103,14 @@ class WriterLock(FileLock):
             ) from error
 
 
-def _make(path: Path) -> None:
-    """Create the file, for its owner alone; an existing one is not opened.
+def _make(path: Path, mode: int) -> None:
+    """Create the file with this mode; an existing one is not opened.
 
     Closing any handle to the file would release a lock that this process may hold on it.
     """
     with suppress(FileExistsError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+        path.chmod(mode)  # whatever the umask
 
 
 def still_there(path: Path, number: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import stat
 import threading
 from pathlib import Path
 from typing import Any
@@ -85,12 +86,17 @@ def test_owners_who_sign_one_file_at_the_same_moment_all_have_signed(
     thread.join()
     assert found[0].exit_code == 0, found[0].output
     assert read_manifest(file).unsigned() == ["west"]
+    lock = tmp_path / ".run.toml.lock"
+    lock.unlink()
+    file.chmod(0o660)  # who may write the file may sign it
+    with one_at_a_time(file):
+        assert stat.S_IMODE(lock.stat().st_mode) == 0o660
     monkeypatch.setattr("tacit.deploy.files._LOCK_SECONDS", 0.1)
     with one_at_a_time(file):
         signing()
     assert found[1].exit_code == 2 and "is being changed by another command" in found[1].output
-    (tmp_path / ".run.toml.lock").unlink()
-    (tmp_path / ".run.toml.lock").mkdir()
+    lock.unlink()
+    lock.mkdir()
     signing()
     assert found[2].exit_code == 2 and "cannot be locked" in found[2].output
     for one in made[:2]:  # others use these folders
