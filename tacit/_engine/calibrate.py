@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit._engine.charging import Kinds, Owners, Releases, scales, units_of
+from tacit.arguments.own import is_own
 from tacit.errors import BudgetExceeded, PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.privacy import accounting, caution, facts
@@ -86,26 +87,45 @@ def _check_deltas(deltas: Sequence[float], owners: Owners, privacy: Privacy) -> 
 
 
 def _check_used(method: AbstractMethod, privacy: Privacy) -> None:
-    """Refuse a sampling rate, clip norm or relation that some release does not have."""
-    for phase in method.phases():
-        query, release = phase.query, phase.release
-        if query is None or release is None:
-            continue
-        if query.rate != privacy.sampling:
-            wrong = f"sampling={privacy.sampling!r}"
-            found, remedy = f"asks with rate={query.rate!r}", "rate=self.privacy.sampling"
-        elif privacy.clip_norm not in (None, query.clip_norm):
-            wrong = f"clip_norm={privacy.clip_norm!r}"
-            found, remedy = f"bounds the l{query.clip_norm} norm", "norm=self.privacy.clip_norm"
-        elif release.relation is not privacy.relation:
-            wrong = f"relation={privacy.relation.value!r}"
-            found, remedy = f"is for {release.relation.value!r}", "relation=self.privacy.relation"
-        else:
-            continue
-        raise PrivacyError(
-            f"{wrong} has no effect on phase {phase.name!r} of {type(method).__name__}, which "
-            f"{found}; leave it out, or let the method pass it on ({remedy})"
-        )
+    """Refuse a sampling rate, clip norm, adjacency or noise that no release of the method has."""
+    asked = [
+        (phase.query, phase.release)
+        for phase in method.phases()
+        if phase.query is not None and phase.release is not None
+    ]
+    if not asked:
+        return
+    queries, releases = zip(*asked, strict=True)
+    laws = {each.mechanism.law.kind for each in releases if each.mechanism.law is not None}
+    for stated, there, remedy in (
+        (
+            f"sampling={privacy.sampling!r}",
+            privacy.sampling == 1.0 or any(each.rate == privacy.sampling for each in queries),
+            "to its query: rate=self.privacy.sampling",
+        ),
+        (
+            f"clip_norm={privacy.clip_norm!r}",
+            privacy.clip_norm is None
+            or any(each.clip_norm == privacy.clip_norm for each in queries),
+            "to its query: norm=self.privacy.clip_norm",
+        ),
+        (
+            f"relation={privacy.relation.value!r}",
+            any(each.relation is privacy.relation for each in releases),
+            "to its release: relation=self.privacy.relation",
+        ),
+        (
+            f"noise={privacy.noise.value!r}",
+            privacy.noise in laws,
+            "to its release: mechanism=self.privacy.mechanism",
+        ),
+    ):
+        if not there:
+            own = type(method)
+            passed = "" if is_own(own) else f", or let the method pass it on {remedy}"
+            raise PrivacyError(
+                f"{stated} has no effect on any release of {own.__name__}; leave it out{passed}"
+            )
 
 
 def _check_relation(privacy: Privacy, owners: Owners) -> None:

@@ -1,5 +1,6 @@
 """What a budget says is what the queries and releases of a method do."""
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -10,7 +11,7 @@ import tacit
 from tacit import network, problem
 from tacit.errors import PrivacyError
 from tacit.method import AbstractMethod, Phase
-from tacit.privacy import ClippedGradient, Privacy, Release
+from tacit.privacy import ClippedGradient, Privacy, Release, gaussian
 from tacit.types import Oracle, Relation, Role
 
 TASK = problem.empirical_risk(
@@ -20,6 +21,9 @@ TASK = problem.empirical_risk(
     problem.L2(0.1),
     normaliser=40,
 )
+
+
+ALL = ("rate", "norm", "relation", "mechanism")
 
 
 class Plain(AbstractMethod):
@@ -42,7 +46,8 @@ class Plain(AbstractMethod):
             **{name: given[name] for name in self.passes if name in given},
         )
         relation = privacy.relation if "relation" in self.passes else Relation.REPLACE_ONE
-        release = Release("gradient", privacy.mechanism, relation)
+        noise = privacy.mechanism if "mechanism" in self.passes else gaussian(60.0)
+        release = Release("gradient", noise, relation)
         return (
             Phase(
                 name="step",
@@ -65,6 +70,15 @@ class Plain(AbstractMethod):
         return x
 
 
+class Halves(Plain):
+    """One release of a sample, and one of all records."""
+
+    def phases(self) -> Any:
+        (sampled,) = Plain(self.privacy, ALL).phases()
+        query = ClippedGradient(lambda x: x, self.privacy.clip)
+        return sampled, dataclasses.replace(sampled, name="all", query=query)
+
+
 def noise(method: AbstractMethod) -> float:
     (owner, *_) = tacit.account(TASK, network.ring(3), method, rounds=4).releases
     return float(owner[0].noise_scale)
@@ -77,14 +91,19 @@ def noise(method: AbstractMethod) -> float:
         ("norm", {"clip_norm": 1}),
         ("norm", {"clip_norm": "inf"}),
         ("relation", {"relation": "add_remove"}),
+        ("mechanism", {"noise": "l2_laplace"}),
     ],
 )
 def test_what_a_method_does_not_pass_on_is_refused(name: str, given: dict[str, Any]) -> None:
     budget = Privacy(clip=1.0, epsilon=1.0, delta=1e-3, **given)
-    others = tuple({"rate", "norm", "relation"} - {name})
-    with pytest.raises(PrivacyError, match=rf"no effect on phase 'step' of Plain.*{name}=self"):
+    others = tuple(set(ALL) - {name})
+    with pytest.raises(PrivacyError, match=rf"no effect on any release of Plain; .*{name}=self"):
         noise(Plain(budget, others))
     assert noise(Plain(budget, (*others, name))) > 0
+
+
+def test_some_release_is_enough() -> None:
+    assert noise(Halves(Privacy(clip=1.0, epsilon=1.0, sampling=0.1, relation="add_remove"))) > 0
 
 
 def test_a_query_of_a_budget_passes_on_all_of_it() -> None:
