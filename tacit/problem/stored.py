@@ -160,10 +160,12 @@ def _opened(path: Path) -> sqlite3.Connection:
         sqlite3.Error: a file of another kind.
     """
     path.touch(mode=0o600)
+    # without files beside it, which would be as open to others as one that was there before may be
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as found:
+        _check_own(found)
+    path.chmod(0o600)
     # used by one thread at a time, which need not be the one that opened it
     file = sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
-    _check_own(file)
-    path.chmod(0o600)  # one that was there before may be open to others
     file.execute("PRAGMA journal_mode=WAL")
     file.execute("PRAGMA synchronous=NORMAL")
     for name, column in _TABLES.items():
@@ -181,5 +183,4 @@ def _check_own(file: sqlite3.Connection) -> None:
     tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type='table'")}
     columns = [row[1] for row in file.execute("PRAGMA table_info(evaluations)")]
     if tables - {*_TABLES} or (tables and columns != ["key", "answer"]):
-        file.close()
         raise _Foreign("it is a database of another program")
