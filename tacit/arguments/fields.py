@@ -14,7 +14,7 @@ from tacit.errors import ConfigError
 class Fields(abc.ABCMeta):
     """The class of a base whose derived classes take their annotated fields as arguments.
 
-    A derived class becomes a frozen dataclass when it is first called, derived from, or asked for
+    A derived class becomes a dataclass when it is first called, derived from, or asked for
     its signature, unless it is a dataclass by then or has an `__init__` that somebody wrote. It is
     not made one earlier, because a decorator runs after `__init_subclass__` and fails on a
     dataclass.
@@ -53,8 +53,9 @@ def _complete(kind: type) -> None:
         return
     # Python refuses a frozen dataclass below one that is not, and the reverse
     above: Any = [base for base in kind.__mro__ if "__dataclass_params__" in vars(base)]
-    frozen = all(base.__dataclass_params__.frozen for base in above)
+    frozen = bool(above) and all(base.__dataclass_params__.frozen for base in above)
     try:
-        dataclass(frozen=frozen)(kind)
+        # assignable, as a class without a decorator is, and hashed by its fields
+        dataclass(frozen=frozen, unsafe_hash="__hash__" not in vars(kind))(kind)
     except (TypeError, ValueError) as error:  # such as a list as a default
         raise ConfigError(f"the fields of {kind.__name__} cannot be arguments: {error}") from error

@@ -47,9 +47,17 @@ class Decorated(AbstractTopology):
         return nx.path_graph(agents)
 
 
-@dataclass(frozen=True)  # pyright: ignore[reportGeneralTypeIssues]
-class Frozen(Lollipop):
+@dataclass(frozen=True)
+class Frozen(AbstractTopology):
+    tail: int = 2
     more: int = 3
+
+    def graph(self, agents: int) -> Any:
+        return nx.path_graph(agents)
+
+
+class BelowFrozen(Frozen):
+    end: int = 0
 
 
 class Below(Decorated):
@@ -62,6 +70,14 @@ class Written(AbstractTopology):
 
     def graph(self, agents: int) -> Any:
         return nx.star_graph(agents - 1)
+
+
+class Both(Lollipop):
+    """An `__init__` of its own below a class with fields."""
+
+    def __init__(self, hubs: int) -> None:
+        super().__init__(tail=hubs + 1)
+        self.hubs = hubs
 
 
 class Kept(Written):
@@ -77,8 +93,6 @@ def test_fields_are_arguments_without_a_decorator() -> None:
     assert Lollipop() == Lollipop(2) and hash(Lollipop()) == hash(Lollipop(2))
     assert repr(Lollipop(tail=3)) == "Lollipop(tail=3)"
     assert len(Lollipop(tail=3).graph(5)) == 5
-    with pytest.raises(AttributeError):
-        Lollipop().tail = 1  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(TypeError, match="tial"):
         Lollipop(tial=3)  # pyright: ignore[reportCallIssue]
 
@@ -94,7 +108,7 @@ def test_fields_of_a_derived_class_follow_those_of_its_base() -> None:
     assert Longer(3, 4) == Longer(tail=3, more=4) != Longer(3)
 
 
-@pytest.mark.parametrize("kind", [Decorated, Frozen, Below])
+@pytest.mark.parametrize("kind", [Decorated, Frozen, Below, BelowFrozen])
 def test_a_decorator_goes_on_working(kind: Any) -> None:
     made = kind(tail=5)
     assert made.tail == 5 and kind().tail == 2
@@ -106,7 +120,16 @@ def test_a_decorated_class_keeps_what_its_decorator_says() -> None:
     first.names.append("north")
     assert second.names == []
     first.tail = 7  # not frozen
-    assert Frozen(more=5).more == 5 and Below(more=6).more == 6
+    assert Frozen(more=5).more == 5 and Below(more=6).more == 6 and BelowFrozen(end=7).end == 7
+    with pytest.raises(AttributeError):
+        BelowFrozen().end = 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_attributes_can_be_assigned_as_of_any_class() -> None:
+    made = Lollipop()
+    made.tail = 1
+    assert made == Lollipop(1)
+    assert (Both(2).hubs, Both(2).tail) == (2, 3)
 
 
 def test_an_init_goes_on_working() -> None:
