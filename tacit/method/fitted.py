@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -27,6 +26,7 @@ from tacit.method.answer import Refused, reach
 from tacit.method.citation import bibtex
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
 from tacit.method.comparison import MEAN, Comparison, compared, natural
+from tacit.privacy.wording import brief_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,9 +81,8 @@ class FittedRegression:
             ratios: whether odds or rate ratios stand in the place of coefficients.
             errors: whether sampling error and privacy error have columns of their own.
         """
-        protected = re.search(r"\([^()]*, [^()]*\)-DP per \w+", self.protection)
-        budget = "" if protected is None else f"; {protected[0]}"
-        below = f"{self.table.records:,} records{budget}"
+        records = f"{self.table.records:,} records"
+        below = "; ".join(filter(None, (records, brief_of(self.protection))))
         return self.table.to_latex(ratios=ratios, errors=errors, below=below)
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:

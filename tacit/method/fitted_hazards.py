@@ -25,6 +25,8 @@ from tacit.method.answer import reach
 from tacit.method.citation import bibtex
 from tacit.method.comparison import natural
 from tacit.method.cox_answer import HazardRatios
+from tacit.method.latex import noted
+from tacit.privacy.wording import brief_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,8 +82,8 @@ class FittedHazards:
         return self.table.frame()
 
     def to_latex(self) -> str:
-        """The table in LaTeX, for the booktabs package."""
-        return self.table.to_latex()
+        """The table in LaTeX, for the booktabs package, with the guarantee below it."""
+        return noted(self.table.to_latex(), brief_of(self.protection))
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Confidence intervals of the log hazard ratios that include the noise.

@@ -35,7 +35,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], below: str = "") 
     columns = "l" + "r" * (len(heads) - 1)
     body = "\n".join(lines)
     whole = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n{_END}"
-    return noted(whole, below) if below else whole
+    return noted(whole, below)
 
 
 def noted(tabular: str, below: str) -> str:
@@ -44,7 +44,10 @@ def noted(tabular: str, below: str) -> str:
     Args:
         tabular: a table for the booktabs package.
         below: the line, as text; a comment above the table where the table ends in another way.
+            Nothing is added if it is empty.
     """
+    if not below:
+        return tabular
     columns = re.search(r"\\begin{tabular}{(\w+)}", tabular)
     if columns is None or not tabular.endswith(_END):
         return f"% {below}\n{tabular}"

@@ -7,6 +7,7 @@ marked as such in the same sentence as its epsilon.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -49,6 +50,31 @@ STATUS = {
     "none": "no guarantee",
 }
 """What is said of a status beside an epsilon."""
+
+
+_BEGINS = {
+    "none": "No guarantee for ",
+    "refuted": "Refuted, for ",
+    "per_release": "For one release only, ",
+    "model": "Model claim, not a proof, ",
+    "proved": "For ",
+}
+"""How the sentence of each status begins."""
+
+
+def brief_of(said: str) -> str:
+    """The guarantee in a few words, of its sentence alone; empty if it is no such sentence.
+
+    Example:
+        >>> brief_of("For north: the whole run is (1, 1e-6)-DP per record. Status: proved.")
+        '(1, 1e-6)-DP per record, proved'
+    """
+    said = said.rpartition("The weakest: ")[2]
+    status = next((each for each, start in _BEGINS.items() if said.startswith(start)), "")
+    found = re.search(r"\([^()]*, [^()]*\)-DP per \w+", said)
+    simulated = "simulated noise" if "Simulated noise:" in said else ""
+    told = [found[0] if found else "", STATUS.get(status, ""), simulated]
+    return ", ".join(each for each in told if each)
 
 
 def sentence(g: Guarantee, subject: str, *, assumptions: bool = True) -> str:

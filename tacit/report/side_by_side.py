@@ -12,6 +12,8 @@ from jaxtyping import Float
 from tacit import checks
 from tacit._engine.result import Result
 from tacit.errors import ConfigError
+from tacit.privacy.guarantee import Status
+from tacit.privacy.wording import STATUS
 from tacit.report.figures import thin
 from tacit.report.reproduction import Curve, Panel
 from tacit.report.sweep import Series, SweepData
@@ -115,7 +117,7 @@ def over_epsilon(lines: Mapping[str, Sequence[Result]], measure: str) -> SweepDa
         ]
         if private := sorted(end for end in ends if np.isfinite(end[0])):
             x, y, error = zip(*private, strict=True)
-            series.append(Series(name or "private", x, y, error))
+            series.append(Series(f"{name or 'private'}{_doubt(members)}", x, y, error))
         for _, mean, error in (end for end in ends if not np.isfinite(end[0])):
             alone = f"{name}, without privacy" if name and private else name or "without privacy"
             series.append(Series(alone, [None], [mean], [error], level=True))
@@ -136,6 +138,13 @@ def over_epsilon(lines: Mapping[str, Sequence[Result]], measure: str) -> SweepDa
         notes=(),
         environment={},
     )
+
+
+def _doubt(members: Sequence[Result]) -> str:
+    """Statuses of guarantees that are not proved, to stand behind a name."""
+    kinds = dict.fromkeys(each.guarantee.worst.status for each in members)
+    said = [STATUS[each] for each in kinds if each not in (Status.PROVED, Status.NONE)]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _check_joined(name: str, members: Sequence[Result]) -> None:

@@ -11,10 +11,11 @@ from tacit._engine.result import Result
 from tacit.data.schema import Schema
 from tacit.errors import ConfigError
 from tacit.method.answer import Page, Printed, Refused
+from tacit.method.latex import noted
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
-from tacit.privacy.wording import STATUS
+from tacit.privacy.wording import STATUS, brief_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,8 +107,8 @@ class Outcome(abc.ABC):
         return self._shown.to_html()
 
     def to_latex(self) -> str:
-        """The table in LaTeX, for the booktabs package."""
-        return self._shown.to_latex()
+        """The table in LaTeX, for the booktabs package, with the guarantee below it."""
+        return noted(self._shown.to_latex(), brief_of(str(self.guarantee)))
 
     def cite(self) -> str:
         """What to cite, as BibTeX: the papers that describe the method, and tacit."""

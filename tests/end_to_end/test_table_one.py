@@ -152,7 +152,8 @@ def test_it_is_what_people_type(there: Path) -> None:
     )
     np.testing.assert_array_equal(found.to_frame()["value"], table["value"])
     assert found.to_html() == Path("table1/table1.html").read_text()
-    assert found.to_latex() == Path("table1/table1.tex").read_text()
+    assert found.table.to_latex() == Path("table1/table1.tex").read_text()
+    assert "-DP per record, proved, simulated noise" in found.to_latex()
     assert repr(found) == repr(found.table) and "Status: proved" in found.summary()
     assert found._repr_html_() == found.to_html() and found.left_out == ()
 

@@ -70,7 +70,8 @@ def test_latex_has_what_a_paper_prints() -> None:
     assert "Odds ratio & 2.5 \\% & 97.5 \\%" in text and "Privacy" in text
     row = fit.to_frame().iloc[1]
     assert f"{row['odds_ratio']:#.4g}" in text and f"{row['privacy_error']:#.4g}" in text
-    assert "6,000 records" in text and "(3, 1e-6)-DP per record" in text.replace("$", "")
+    said = "6,000 records; (3, 1e-6)-DP per record, proved, simulated noise"
+    assert said in text.replace("$", "")
     assert "Odds" not in fit.to_latex() and "6,000" not in fit.table.to_latex()
 
 

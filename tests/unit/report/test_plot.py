@@ -12,6 +12,7 @@ import tacit
 from tacit import network, problem
 from tacit.errors import ConfigError
 from tacit.method import Refused
+from tacit.privacy import Guarantees, Status
 from tacit.report import plot
 from tacit.report.curves import survival
 
@@ -110,6 +111,12 @@ def test_methods_have_a_line_each(private: tacit.Result, open_: tacit.Result) ->
     low, high = figure.data[2].x
     assert low < figure.data[0].x[0] < high
     assert [line.name for line in plot.trade_off(private).data] == ["private"]
+    # no claim is drawn as a proof
+    model = Guarantees(tuple(replace(each, status=Status.MODEL) for each in private.guarantee))
+    claimed = replace(private, guarantee=model)
+    figure = plot.trade_off({"DPSG": [claimed], "other": [private], "DGD": [open_]})
+    named = ["DPSG (model claim, not a proof)", "other", "DGD"]
+    assert [line.name for line in figure.data] == named
 
 
 def test_methods_converge_side_by_side(private: tacit.Result, open_: tacit.Result) -> None:
