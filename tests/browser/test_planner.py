@@ -33,7 +33,8 @@ from tacit.study import assemble, mean_noise, read_study
 from tacit.study.cost_noise import cost_noise
 from tacit.study.run import Assembled
 from tests.browser.test_report import CONTRAST, OVERFLOW
-from tests.quick import only
+
+pytestmark = pytest.mark.long
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -283,7 +284,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize("run", only(["1"], range(len(RUNS)), pytest.mark.long))
+@pytest.mark.parametrize("run", range(len(RUNS)))
 def test_noise_and_words_are_those_of_a_run(page: Any, run: int) -> None:
     changed = RUNS[run]
     s = PLAIN | {"records": 100 * changed["sites"], "parameters": 2, "delta": 1e-5} | changed
@@ -308,7 +309,6 @@ def test_noise_and_words_are_those_of_a_run(page: Any, run: int) -> None:
         assert own["mean"] == pytest.approx(float(agreed.spread(phase)), rel=1e-6)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("family", "epsilon"),
     [("binomial", 1.0), pytest.param("gaussian", 2.0, marks=pytest.mark.slow)],
@@ -439,7 +439,7 @@ def test_a_link_keeps_the_settings(page: Any, address: str) -> None:
     )
 
 
-@pytest.mark.parametrize("scheme", only(["light"], ["light", "dark"], pytest.mark.long))
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_legible_and_fits_on_a_phone(page: Any, scheme: str, tmp_path: Path) -> None:
     page.emulate_media(color_scheme=scheme)
     texts = (".hint", "label", ".answer", "td", "caption", "dd", "#planner-note", "svg text")

@@ -17,6 +17,8 @@ from tacit.deploy.standing.page import Page
 from tests.browser.test_report import CONTRAST, OVERFLOW, REQUEST
 from tests.standing import Three
 
+pytestmark = pytest.mark.long
+
 HOSTILE = "<img src=x onerror=alert(1)> & a study with a very-long-word-" + 12 * "without-end-"
 
 TEXTS = (

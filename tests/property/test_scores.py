@@ -19,6 +19,8 @@ from tacit.problem import Rows
 from tacit.types import Relation
 from tests.property.test_statistics import CONTEXT, attained
 
+pytestmark = pytest.mark.long
+
 QUICK = settings(max_examples=25, deadline=None)
 ANYTHING = st.floats(allow_nan=True, allow_infinity=True)
 RELATIONS = st.sampled_from([Relation.REPLACE_ONE, Relation.ADD_REMOVE])

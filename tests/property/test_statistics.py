@@ -18,6 +18,8 @@ from tacit.problem import Free, NoRegulariser, Rows
 from tacit.problem.public import Public
 from tacit.types import Context, PublicContext, Relation, Unit
 
+pytestmark = pytest.mark.long
+
 N, D = 4, 3
 QUICK = settings(max_examples=25, deadline=None)
 ANYTHING = st.floats(allow_nan=True, allow_infinity=True)
@@ -106,7 +108,6 @@ def test_no_record_moves_a_sum_further_than_stated(
         assert stated * normaliser == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.long
 @QUICK
 @given(SHARES, BOUNDS, RELATIONS)
 def test_every_bound_is_attained(shares: list[float], bound: float, relation: Relation) -> None:

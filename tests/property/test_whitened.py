@@ -22,6 +22,8 @@ from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.public import Public
 from tacit.types import Context, PublicContext, Relation, Unit
 
+pytestmark = pytest.mark.long
+
 N, D = 4, 3
 QUICK = settings(max_examples=8, deadline=None)
 FINITE = st.floats(-1e300, 1e300)
@@ -62,7 +64,6 @@ def answer(query: Any, state: State, objective: Any) -> Any:
         return np.asarray(query(state, objective, CONTEXT, jax.random.key(0)))
 
 
-@pytest.mark.long
 @QUICK
 @given(
     arrays(np.float64, (N, D), elements=FINITE),

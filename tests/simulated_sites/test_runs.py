@@ -117,6 +117,7 @@ def test_what_was_found_stays_mended(simulated: None, name: str) -> None:
     assert set(ran.ended.values()) == {"finished"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_found_is_found_again_without_its_mend(name: str) -> None:
     mended, *given = FOUND[name]

@@ -24,8 +24,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "simulated-sites.md"
     ("first", "after"),
     [
         (0, 40),
-        (40, 80),
-        *(pytest.param(at, at + 230, marks=pytest.mark.long) for at in (80, 310, 540, 770)),
+        *(pytest.param(at, at + 240, marks=pytest.mark.long) for at in (40, 280, 520, 760)),
     ],
 )
 def test_seeds_with_faults_break_nothing(first: int, after: int) -> None:

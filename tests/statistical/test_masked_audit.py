@@ -48,6 +48,8 @@ from tests.statistical.masked_sums import (
     verdict,
 )
 
+pytestmark = pytest.mark.long
+
 BLOCKS, RUNS = 80, 200
 STANDS, FALLS = 1e-3, 1e-6
 
@@ -117,7 +119,6 @@ def stands(found: Verdict, reached: float = MU) -> None:
     assert found.error < 0.011 * MU
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", only({"one participant"}, SOUND))
 def test_a_sound_protocol_attains_its_claim_and_keeps_it(name: str) -> None:
     protocol = SOUND[name]

@@ -24,6 +24,8 @@ from tacit.errors import ConfigError
 from tacit.method import PrivateCox, PrivateSurvival, PrivateTableOne
 from tacit.privacy import Masks, Privacy
 
+pytestmark = pytest.mark.long
+
 SITES = ["a", "b", "c", "d"]
 DECLARED: dict[str, data.Feature] = {
     "years": data.Numeric(0, 10),

@@ -25,7 +25,7 @@ from tests.laid_out import lay_out
 from tests.quick import only
 from tests.unit.audit.test_transcript import AGENTS, RECORDS, ROUNDS, budget, scores, task
 
-pytestmark = pytest.mark.usefixtures("float64")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("float64")]
 
 OWNER, TRIALS = 1, 4000  # the owner of `scores`
 HUB = Coordinator(AGENTS)
@@ -79,7 +79,6 @@ def test_what_others_answer_is_taken_off(name: str) -> None:
         assert weights.mean() == pytest.approx(1.0, abs=5 * weights.std() / np.sqrt(TRIALS))
 
 
-@pytest.mark.long
 def test_a_round_without_enough_is_not_read_nor_a_sum_that_is_given_up() -> None:
     hub = Coordinator(AGENTS, dropout=0.3)
     masked = GradientDescent(step=0.1, privacy=budget(masks=Masks(1, min_cohort=3)))
@@ -97,7 +96,6 @@ def test_a_round_without_enough_is_not_read_nor_a_sum_that_is_given_up() -> None
     assert found.std() == pytest.approx(np.sqrt(learned), rel=0.06)
 
 
-@pytest.mark.long
 def test_features_are_those_of_the_sum_too() -> None:
     changes = {"relation": "add_remove", "sampling": 0.5}
     data = task(normaliser=5.0)

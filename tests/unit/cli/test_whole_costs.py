@@ -16,6 +16,8 @@ from tacit.study._output.stored import read
 from tacit.sweep import Grid, plan
 from tacit.sweep.caveats import warnings
 
+pytestmark = pytest.mark.long
+
 STUDY = """\
 [problem]
 x0 = [0.0, 1.0]

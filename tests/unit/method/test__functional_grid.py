@@ -13,6 +13,8 @@ from tacit.method._functional_curvature import Extremes, derivatives, extremes, 
 from tacit.method._functional_grid import TOLERANCE, nearest_on_grid
 from tacit.method.functional_projection import projected
 
+pytestmark = pytest.mark.long
+
 EXAMPLE = Extremes(1.0, 51.0, 148.5)
 """Example III.2 of Nozari, Tallapragada, Cortes (2018)."""
 

@@ -16,6 +16,8 @@ from tacit.method import ORZO, ZOOADMM
 from tacit.method._two_point import SMALLEST, Probe
 from tacit.types import Context, Role, Unit
 
+pytestmark = pytest.mark.long
+
 KINDS = pytest.mark.parametrize("kind", [ORZO, ZOOADMM])
 CENTRES = np.array([[1.0, 2.0], [-1.0, 0.5], [0.5, -1.5]])
 STAR = network.Coordinator(3)
@@ -50,7 +52,6 @@ def test_quotients_are_about_as_long_as_the_gradient_and_lead_back_to_it(kind: A
     np.testing.assert_allclose(quotients @ probe.directions, gradient, atol=0.1)
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("float64")
 def test_steps_of_the_papers() -> None:
     rows = jnp.linalg.norm
@@ -77,7 +78,6 @@ def test_a_finite_difference_never_drowns_in_rounding(kind: Any) -> None:
     assert float(probe.width) * scale == pytest.approx(SMALLEST)
 
 
-@pytest.mark.long
 @KINDS
 def test_all_clients_are_asked_at_the_same_points(kind: Any) -> None:
     seen: dict[int, list[tuple[float, ...]]] = {0: [], 1: [], 2: []}

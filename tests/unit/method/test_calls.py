@@ -11,6 +11,8 @@ import tacit
 from tacit import DZOASolver, Privacy, network, problem
 from tacit.method import DZOA, ORZO, ZOOADMM, DZOAStar
 
+pytestmark = pytest.mark.long
+
 AGENTS, DIMENSION = 5, 3
 JOINTLY = Privacy(clip=1.0, noise_multiplier=1.0)
 SLOW = pytest.mark.slow
@@ -30,7 +32,7 @@ def calls(method: Any, net: Any, rounds: int = 3, **changes: Any) -> tuple[np.nd
     ("printed", "exact"),
     [
         (False, False),
-        pytest.param(True, True, marks=pytest.mark.long),
+        (True, True),
         *(pytest.param(p, not p, marks=SLOW) for p in (False, True)),
     ],
 )
@@ -47,8 +49,8 @@ def test_every_agent_is_asked_along_its_own_directions(printed: bool, exact: boo
 @pytest.mark.parametrize(
     ("method", "star", "each"),
     [
-        pytest.param(ORZO(0.1, directions=4), True, 8, marks=pytest.mark.long),
-        pytest.param(ZOOADMM(0.1, directions=4), True, 5, marks=pytest.mark.long),
+        (ORZO(0.1, directions=4), True, 8),
+        (ZOOADMM(0.1, directions=4), True, 5),
         (DZOA(privacy=JOINTLY), False, DIMENSION + 1),
         pytest.param(ORZO(0.1, directions=4, privacy=JOINTLY), True, 8, marks=SLOW),
         pytest.param(DZOAStar(privacy=JOINTLY), True, DIMENSION + 1, marks=SLOW),

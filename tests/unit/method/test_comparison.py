@@ -15,6 +15,8 @@ from tacit.method import Checks, CoefficientTable, Comparison, FittedRegression
 from tacit.report import calibration_figure, roc_figure
 from tacit.report.comparing import NOT_PRIVATE
 
+pytestmark = pytest.mark.long
+
 SLOPES = np.array([-3.0, 0.05, 0.5])
 
 

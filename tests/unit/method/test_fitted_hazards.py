@@ -21,6 +21,8 @@ from tacit.errors import ConfigError, ProblemError
 from tacit.method import load_hazards
 from tacit.method.citation import MASKS, bibtex
 
+pytestmark = pytest.mark.long
+
 DECLARED: dict[str, data.Feature] = {
     "years": data.Numeric(0, 10),
     "died": data.Boolean(),
@@ -115,7 +117,6 @@ def test_the_error_of_survival_is_that_of_a_rate() -> None:
     assert abs((high - low) / (2 * norm.ppf(0.975)) * np.sqrt(events) - 1.0) < 0.02
 
 
-@pytest.mark.long
 def test_intervals_hold_with_noise_over_seeds() -> None:
     truth = np.exp(0.02 * (NEW["age"] - 50) + 0.3 * (NEW["sex"] == "m")).to_numpy()
     held: list[list[Any]] = []
@@ -177,7 +178,6 @@ def test_the_file_predicts_the_same(tmp_path: Path) -> None:
         load_hazards(tmp_path / "cut.json")
 
 
-@pytest.mark.long
 def test_a_file_names_what_to_cite_and_one_of_an_earlier_version_cites_tacit_alone(
     tmp_path: Path,
 ) -> None:
@@ -228,7 +228,6 @@ def test_survival_needs_the_column_of_the_strata_and_relative_hazards_do_not() -
         exact().predict(table, at=[5])
 
 
-@pytest.mark.long
 def test_the_command_line_predicts_from_what_a_run_wrote(tmp_path: Path) -> None:
     records().to_csv(tmp_path / "records.csv", index=False)
     NEW.to_csv(tmp_path / "new.csv", index=False)

@@ -25,6 +25,8 @@ from tacit.privacy import Masks
 from tacit.privacy.class_score import ClassScore
 from tests.quick import only
 
+pytestmark = pytest.mark.long
+
 LEVELS = ["never", "some", "often"]
 TRUE = np.array([[0.2, 0.8, -0.4], [-0.4, 0.3, 0.6]])
 """Intercept and slopes of each level against the first."""

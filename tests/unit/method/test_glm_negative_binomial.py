@@ -21,6 +21,8 @@ from tacit.method._glm_family import Linear
 from tacit.privacy import Masks
 from tests.quick import only
 
+pytestmark = pytest.mark.long
+
 FAMILY = counts.NegativeBinomial()
 MODELS = {"poisson": (1e-4, 1.5), "few": (0.2, 0.3), "some": (2 / 3, 1.5), "many": (0.5, 30.0)}
 EACH = pytest.mark.parametrize("model", only(["some"], MODELS))
@@ -104,7 +106,6 @@ def test_no_record_decides_how_long_a_count_takes(wide: None) -> None:
         np.testing.assert_array_equal(np.asarray(other), np.asarray(steep[0]))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("alpha", only(["0.6"], [0.05, 0.6, 3.0]))
 def test_the_overdispersion_is_found_from_both_sums(alpha: float, wide: None) -> None:
     p, y = chance(alpha, 2.0), jnp.asarray(EVERY)
@@ -148,7 +149,6 @@ def drawn(alpha: float, records: int) -> tuple[Any, Any]:
     return x, np.minimum(rng.poisson(mean), 80).astype(float)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("alpha", only(["0.7"], [0.0, 0.7, 2.0]))
 def test_without_noise_it_is_nearly_the_fit_of_statsmodels(alpha: float) -> None:
     x, y = drawn(alpha, 8000)

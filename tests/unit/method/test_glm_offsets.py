@@ -22,6 +22,8 @@ from tacit.method import PrivateGLM, load_regression
 from tacit.method.glm import FamilyName
 from tests.quick import only
 
+pytestmark = pytest.mark.long
+
 RECORDS = 4000
 TARGETS = {
     "gaussian": data.Numeric(-10, 10),
@@ -99,7 +101,6 @@ def test_without_noise_it_is_the_fit_of_statsmodels(
     )
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("weights", only(["weight"], [None, "weight"]))
 def test_an_offset_of_a_linear_regression_is_in_the_units_of_the_target(
     weights: str | None,

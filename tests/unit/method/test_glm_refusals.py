@@ -21,8 +21,9 @@ from tacit.method import PrivateGLM
 from tacit.method._glm_refusal import least_curvature, refusal
 from tacit.method.coefficients import Checks
 from tacit.privacy.score import Score
-from tests.quick import only
 from tests.unit.method.regressions import SITES, SLOPES, budget, drawn, fitted, setting
+
+pytestmark = pytest.mark.long
 
 
 def test_too_little_is_refused_with_what_would_do() -> None:
@@ -44,7 +45,7 @@ def test_too_little_is_refused_with_what_would_do() -> None:
         found.to_latex()
 
 
-@pytest.mark.parametrize("column", only(["constant"], ["constant", "collinear"], pytest.mark.long))
+@pytest.mark.parametrize("column", ["constant", "collinear"])
 def test_columns_that_say_nothing_are_refused(column: str) -> None:
     x, y = drawn("binomial", 20_000)
     x[:, 1] = 0.5 if column == "constant" else x[:, 0]
@@ -62,7 +63,6 @@ def test_counts_that_vary_too_much_for_a_poisson_model_are_refused() -> None:
     assert "negative_binomial" in found.refusal.needs
 
 
-@pytest.mark.long
 def test_a_budget_that_gives_nothing_is_refused_without_absurd_numbers() -> None:
     x, y = drawn("binomial", 400)
     found = fitted("binomial", x, y, privacy=budget(1e-6))
@@ -71,7 +71,6 @@ def test_a_budget_that_gives_nothing_is_refused_without_absurd_numbers() -> None
     assert not re.search(r"inf|e\+", found.refusal.needs)
 
 
-@pytest.mark.long
 def test_a_strong_effect_is_not_judged_by_the_information_of_a_point_far_away() -> None:
     rng = np.random.default_rng(1)
     x = np.column_stack([*rng.uniform(-1, 1, size=(2, 4000)), rng.random(4000) < 0.5])
@@ -179,7 +178,7 @@ def test_what_cannot_be_is_refused() -> None:
     ("family", "constant", "what"),
     [
         ("gaussian", False, "columns x0, x1 are constant or collinear"),
-        pytest.param("binomial", True, "column x1 is constant", marks=pytest.mark.long),
+        ("binomial", True, "column x1 is constant"),
     ],
 )
 def test_without_noise_columns_are_named(family: str, constant: bool, what: str) -> None:

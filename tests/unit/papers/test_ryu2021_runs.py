@@ -14,6 +14,8 @@ from tacit.papers.ryu2021 import images
 from tacit.papers.ryu2021 import runs as trajectories
 from tacit.types import Role
 
+pytestmark = pytest.mark.long
+
 
 def small(**changed: Any) -> dict[str, Any]:
     chosen = images.chosen()
@@ -38,7 +40,6 @@ def digits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TACIT_DATA", raising=False)
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("digits")
 def test_a_run_is_looked_at_where_it_was_asked() -> None:
     found = trajectories.path(**small())
@@ -60,7 +61,6 @@ def test_the_violation_is_the_printed_sum_over_agents(monkeypatch: pytest.Monkey
     assert found["violation"].tolist() == [12.0]
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("digits")
 def test_the_noise_is_that_which_is_drawn() -> None:
     read = images.read(images.chosen()).first(50)

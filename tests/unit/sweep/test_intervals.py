@@ -20,6 +20,8 @@ from tacit.sweep import Grid, sweep
 from tacit.sweep.intervals import compared
 from tacit.sweep.page import sweep_data
 
+pytestmark = pytest.mark.long
+
 SHARED = """
 [data]
 path = "records.csv"
@@ -86,7 +88,9 @@ def rows(answer: Any, name: str) -> Any:
     "name",
     [
         "survival",
-        *(pytest.param(each, marks=pytest.mark.long) for each in ("table1", "cox", "glm")),
+        "table1",
+        "cox",
+        "glm",
     ],
 )
 def test_a_row_has_width_and_error_of_the_run_of_that_seed(tmp_path: Path, name: str) -> None:

@@ -25,44 +25,39 @@ from tacit.testing.observed import Subject
 from tests.conformance.table import task
 from tests.unit.testing import planted
 
+pytestmark = pytest.mark.long
+
 RING = network.ring(4)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "told"),
     [
         (planted.SendsItsGradient, "on other data another message leaves, though the same values"),
-        pytest.param(
+        (
             planted.KeepsItsGradient,
             "on other data another message leaves, though the same values",
-            marks=pytest.mark.long,
         ),
         (planted.Understates, "Half states a sensitivity of 0.0625, and its answer moved by 0.125"),
-        pytest.param(
+        (
             planted.ForgetsTheClip,
             "Unclipped states a sensitivity of 0.125, and its answer moved",
-            marks=pytest.mark.long,
         ),
         (planted.WrongSize, r"TooSmall states answers of shape \(2,\), and gives shape \(3,\)"),
         (planted.DrawsNoise, "only the mechanism of its release may draw noise"),
-        pytest.param(
+        (
             planted.AsksNothing,
             "on other data the run ends in the same states",
-            marks=pytest.mark.long,
         ),
         (planted.ScalesByData, "the noise scale differs on other data"),
         (planted.Counts, "another run with the same seed: other values are released"),
-        pytest.param(
+        (
             planted.Together,
             "the batched simulation differs from the exact one by",
-            marks=pytest.mark.long,
         ),
         (planted.Grows, "the state has the form .* shapes and types stay the same"),
-        pytest.param(
-            planted.DividesByNothing, "agent 0: the message is not finite", marks=pytest.mark.long
-        ),
-        pytest.param(planted.HoldsNaN, "the state holds NaN", marks=pytest.mark.long),
+        (planted.DividesByNothing, "agent 0: the message is not finite"),
+        (planted.HoldsNaN, "the state holds NaN"),
         (planted.Undescribed, "the argument 'decay' is not in the Args: of the docstring"),
         (planted.Misnamed, "no study can give its example"),
     ],
@@ -77,7 +72,6 @@ def test_an_argument_without_a_value_is_named() -> None:
         check_method(task(0), RING, planted.NoExample(size=1.0), rounds=3)
 
 
-@pytest.mark.long
 def test_the_same_method_without_a_mistake_passes() -> None:
     check_method(task(0), RING, planted.Named(), rounds=3, other=task(5))
 
@@ -180,13 +174,11 @@ def test_a_network_that_does_not_fit_is_refused() -> None:
         check_method(task(0), network.ring(5), planted.Right())
 
 
-@pytest.mark.long
 def test_a_claim_that_is_too_small_is_refuted() -> None:
     with pytest.raises(AssertionError, match="Refuted, for agent 0: an audit found"):
         check_claim(task(0), RING, planted.Understates(), rounds=3)
 
 
-@pytest.mark.long
 def test_a_claim_that_holds_passes() -> None:
     found = check_claim(task(0), RING, planted.Right(), rounds=3, trials=500)
     assert found.best.epsilon <= found.claim.epsilon
