@@ -64,13 +64,14 @@ def measure(plan: Any, states: Any) -> dict[str, Array]:
     """
     answers = solutions(plan, states)
     mean = jnp.mean(answers, axis=0)
+    apart = answers - answers[0]  # exactly 0 where all are equal, which no mean of them is for sure
     leaves = [leaf for leaf in jax.tree.leaves(states) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
     bounded = within(plan, answers)
     for leaf in leaves:
         bounded = bounded & jnp.all(jnp.isfinite(leaf))
     measured = {
         "bounded": bounded,
-        "consensus": jnp.sqrt(jnp.mean(jnp.sum((answers - mean) ** 2, axis=1))),
+        "consensus": jnp.sqrt(jnp.mean(jnp.sum((apart - jnp.mean(apart, axis=0)) ** 2, axis=1))),
     }
     if plan.reference is not None:
         scale = jnp.sum(plan.reference**2)

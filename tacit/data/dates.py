@@ -59,7 +59,9 @@ def check_format(given: str) -> None:
     """
     day = datetime.datetime(2024, 12, 31)
     try:
-        good = "%" in given and datetime.datetime.strptime(day.strftime(given), given) == day
+        # without a year it tells no day; from Python 3.13 on, reading such a text warns, too
+        good = day.strftime(given) != day.replace(year=2020).strftime(given)
+        good = good and datetime.datetime.strptime(day.strftime(given), given) == day
     except ValueError:
         good = False
     if not good:

@@ -76,22 +76,28 @@ def _derivatives(whole: Composite, x: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def _step(hessian: np.ndarray) -> float:
     """One over the largest curvature: the proximal step that suits this point."""
+    _check_finite(hessian)
     return 1.0 / max(float(np.linalg.norm(hessian, 2)), 1e-100)
 
 
 def _newton(slope: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """The shortest solution of `slope @ move = -residual`; columns may be collinear.
+    """The shortest solution of `slope @ move = -residual`; columns may be collinear."""
+    _check_finite(slope, residual)
+    return np.linalg.lstsq(slope, -residual, rcond=1e-13)[0]
+
+
+def _check_finite(*derivatives: np.ndarray) -> None:
+    """Refuse numbers that are not finite; what NumPy does with them is not the same everywhere.
 
     Raises:
-        ProblemError: numbers that are not finite.
+        ProblemError: such numbers.
     """
-    if not (np.isfinite(slope).all() and np.isfinite(residual).all()):
+    if not all(np.isfinite(each).all() for each in derivatives):
         raise ProblemError(
             "the objective's derivatives are not finite near the best point that was found: "
             "either features or targets are too large to square (rescale them, or declare "
             "bounds), or a loss of your own has no derivative there"
         )
-    return np.linalg.lstsq(slope, -residual, rcond=1e-13)[0]
 
 
 def _shorter(
