@@ -37,6 +37,17 @@ def test_seeds_with_faults_break_nothing(first: int, after: int) -> None:
 
 
 @pytest.mark.parametrize(
+    "seed",
+    [
+        200652,  # a message of a liar that arrives damaged in its head alone
+        206589,  # a kill between a message and the commit that stores it; then a second content
+    ],
+)
+def test_a_run_that_was_wrongly_taken_for_broken_is_not(seed: int) -> None:
+    assert seeds.many(seed, seed + 1).broken == {}
+
+
+@pytest.mark.parametrize(
     "names",
     [*QUICK, *(pytest.param(each, marks=pytest.mark.long) for each in FIRST if each not in QUICK)],
     ids=" + ".join,

@@ -95,9 +95,17 @@ def one_content(ran: Ran) -> list[str]:
     """Nobody uses two contents of one message; who was offered a second one keeps both."""
     wrong, lying = [], _lying(ran)
     used: dict[tuple[int, int, int], str] = {}
-    for time, _, member, _, sender, position, contents in ran.of("used"):
-        if used.setdefault((member, sender, position), contents) != contents:
-            wrong.append(f"m{member} at {time}: uses a second content of m{sender} at {position}")
+    # what follows from a message is nothing until it is stored, or something is sent
+    taken: dict[tuple[int, int], list[tuple[Any, ...]]] = defaultdict(list)
+    for each in ran.of("used", "stored", "left"):
+        if each[1] == "used":
+            taken[each[2], each[3]].append(each)
+            continue
+        for time, _, member, _, sender, position, contents in taken.pop((each[2], each[3]), ()):
+            if used.setdefault((member, sender, position), contents) != contents:
+                wrong.append(
+                    f"m{member} at {time}: uses a second content of m{sender} at {position}"
+                )
     if any(each.kind == "lie" and each.more == ("second contents",) for each in ran.faults):
         wrong += _not_kept(ran, lying)
     return wrong
