@@ -317,10 +317,11 @@ def _peer_inbox(payload: State, present: Any, weight: Any, own: Any, combine: Co
 
 def _stack(messages: list[Any], like: Any) -> tuple[Any, np.ndarray]:
     """Received messages in slots, absent ones 0, and which are present, as NumPy arrays."""
-    absent = jax.tree.map(np.zeros_like, from_bytes(like))
+    present = np.array([message is not None for message in messages])
+    absent = None if present.all() else jax.tree.map(np.zeros_like, from_bytes(like))
     payloads = [absent if message is None else from_bytes(message) for message in messages]
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *payloads)
-    return stacked, np.array([message is not None for message in messages])
+    return stacked, present
 
 
 def mixing_of(plan: Plan, round: int) -> Mixing:
