@@ -155,12 +155,12 @@ def _sector(data: bytes, number: int) -> bytes:
 def committed(process: Process, data: bytes) -> bool:
     """Whether a message is on the disk of who sends it: in its ledger, or in its journal."""
     queries = {
-        "ledger": "SELECT 1 FROM releases WHERE payload = ?",
-        "journal.db": "SELECT 1 FROM messages WHERE substr(data, -length(?1)) = ?1",
+        "ledger": "SELECT 1 FROM releases WHERE payload = :data",
+        "journal.db": "SELECT 1 FROM messages WHERE substr(data, -length(:data)) = :data",
     }
     for path, query in queries.items():
         for each in process.connections.get(path, ()):
-            there = sqlite3.Connection.execute(each, query, (data,)).fetchone()
+            there = sqlite3.Connection.execute(each, query, {"data": data}).fetchone()
             if there is not None:
                 return not each.in_transaction or _elsewhere(each, query, data)
     return False
@@ -168,7 +168,7 @@ def committed(process: Process, data: bytes) -> bool:
 
 def _elsewhere(connection: Connection, query: str, data: bytes) -> bool:
     with closing(opened(connection.path)) as file:
-        return file.execute(query, (data,)).fetchone() is not None
+        return file.execute(query, {"data": data}).fetchone() is not None
 
 
 def bury(at: World, process: Process) -> None:

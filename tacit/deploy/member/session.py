@@ -208,7 +208,7 @@ class Session:
             for sender, message in received.items()
         }
         self._outgoing.settle(self._neighbours.passed())
-        like = None if wire else form.blank()
+        like = next(iter(wire.values())) if wire else form.blank()
         return self._desk.receive(at, phase, state, wire, mixing, like)
 
     def _send(self, turn: Turn, state: Any) -> Any:
