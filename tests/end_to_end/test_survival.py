@@ -436,7 +436,8 @@ def test_a_refusal_is_told_once_and_may_be_a_failure(
     done = CliRunner().invoke(app, [*asked, "--fail-if-useless"])
     assert done.exit_code == 5
     assert done.stdout.count("There is no answer") == 1
-    assert done.stderr.startswith("Not worth having: the noise hides")
+    # lines of progress come before it where the machine is slow
+    assert done.stderr.splitlines()[-1].startswith("Not worth having: the noise hides")
     page = Path("refused/report.html").read_text(encoding="utf-8")
     assert page.index('id="answer"') < page.index('id="guarantee"')
     assert page.count("There is no answer") == 1
