@@ -160,10 +160,15 @@ def _opened(path: Path) -> sqlite3.Connection:
         sqlite3.Error: a file of another kind.
     """
     path.touch(mode=0o600)
-    # without files beside it, which would be as open to others as one that was there before may be
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as found:
+    # what others wrote last may be in a log; without one, nothing is made beside the file, which
+    # would be as open to others as the file still is
+    log = path.with_name(f"{path.name}-wal")
+    how = "mode=ro" if log.exists() else "immutable=1"
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as found:
         _check_own(found)
-    path.chmod(0o600)
+    for each in (path, log, path.with_name(f"{path.name}-shm")):
+        if each.exists():
+            each.chmod(0o600)
     # used by one thread at a time, which need not be the one that opened it
     file = sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
     file.execute("PRAGMA journal_mode=WAL")

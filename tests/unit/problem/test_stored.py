@@ -343,6 +343,30 @@ def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
         assert (file.read_bytes(), file.stat().st_mode) == before
 
 
+def test_what_was_not_yet_moved_from_a_log_counts(tmp_path: Path) -> None:
+    file, own = tmp_path / "other", tmp_path / "own"
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("CREATE TABLE patients (name TEXT)")  # in the log alone
+        other.commit()
+        before = file.read_bytes(), file.stat().st_mode
+        with pytest.raises(ProblemError, match="a database of another program"):
+            black_box(cost, 3, cache=file)
+        assert (file.read_bytes(), file.stat().st_mode) == before
+    box = black_box(cost, 3, cache=own)
+    box.host.evaluate(POINTS, OWNERS)
+    killed = tmp_path / "killed"
+    for each in tmp_path.glob("own*"):  # as a killed process leaves its files
+        copy = killed.with_name(each.name.replace("own", "killed"))
+        copy.write_bytes(each.read_bytes())
+        copy.chmod(0o644)
+    again = black_box(cost, 3, cache=killed).host
+    again.evaluate(POINTS, OWNERS)
+    assert again.calls.tolist() == [0, 0, 0]
+    modes = {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.glob("killed*")}
+    assert modes == {0o600}
+
+
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database, but long enough to be taken for a broken one")
     for file in (tmp_path / "text", tmp_path / "no folder" / "file", tmp_path):
