@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from tacit.privacy.calibration import noise_multiplier
 from tacit.privacy.digits import short
 from tacit.privacy.event import Event
 from tacit.privacy.facts import Fact
+from tacit.privacy.laws import NoiseKind
 from tacit.types import PublicContext, Relation, Unit
 
 Method = TypeVar("Method", bound=AbstractMethod)
@@ -97,35 +98,44 @@ def _check_used(method: AbstractMethod, privacy: Privacy) -> None:
         return
     queries, releases = zip(*asked, strict=True)
     laws = {each.mechanism.law.kind for each in releases if each.mechanism.law is not None}
-    for stated, there, remedy in (
+    relations = {each.relation for each in releases}
+    for stated, there, instead, passing in (
         (
             f"sampling={privacy.sampling!r}",
             privacy.sampling == 1.0 or any(each.rate == privacy.sampling for each in queries),
+            "leave it out",
             "to its query: rate=self.privacy.sampling",
         ),
         (
             f"clip_norm={privacy.clip_norm!r}",
             privacy.clip_norm is None
             or any(each.clip_norm == privacy.clip_norm for each in queries),
+            "leave it out",
             "to its query: norm=self.privacy.clip_norm",
         ),
         (
             f"relation={privacy.relation.value!r}",
-            any(each.relation is privacy.relation for each in releases),
+            privacy.relation in relations,
+            f"give relation={_one_of(relations)}",
             "to its release: relation=self.privacy.relation",
         ),
         (
             f"noise={privacy.noise.value!r}",
-            privacy.noise in laws,
+            not laws or privacy.noise in laws,
+            f"give noise={_one_of(laws)}",
             "to its release: mechanism=self.privacy.mechanism",
         ),
     ):
         if not there:
             own = type(method)
-            passed = "" if is_own(own) else f", or let the method pass it on {remedy}"
+            passed = "" if is_own(own) else f", or let the method pass it on {passing}"
             raise PrivacyError(
-                f"{stated} has no effect on any release of {own.__name__}; leave it out{passed}"
+                f"{stated} has no effect on any release of {own.__name__}; {instead}{passed}"
             )
+
+
+def _one_of(values: Iterable[Relation | NoiseKind]) -> str:
+    return " or ".join(repr(each.value) for each in sorted(values))
 
 
 def _check_relation(privacy: Privacy, owners: Owners) -> None:

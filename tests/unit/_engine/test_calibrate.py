@@ -102,6 +102,15 @@ def test_what_a_method_does_not_pass_on_is_refused(name: str, given: dict[str, A
     assert noise(Plain(budget, (*others, name))) > 0
 
 
+def test_what_has_to_be_given_instead_is_named() -> None:
+    budget = Privacy(clip=1.0, epsilon=1.0, delta=1e-3, relation="add_remove")
+    with pytest.raises(PrivacyError, match="of Plain; give relation='replace_one', or let"):
+        noise(Plain(budget, ("rate", "norm", "mechanism")))
+    budget = Privacy(clip=1.0, epsilon=1.0, delta=1e-3, noise="l2_laplace")
+    with pytest.raises(PrivacyError, match="of Plain; give noise='gaussian', or let"):
+        noise(Plain(budget, ("rate", "norm", "relation")))
+
+
 def test_some_release_is_enough() -> None:
     assert noise(Halves(Privacy(clip=1.0, epsilon=1.0, sampling=0.1, relation="add_remove"))) > 0
 
