@@ -14,7 +14,7 @@ from tacit.errors import NonPrivateRelease, PrivacyError
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Adversary, Guarantee, NoiseSource, Scope, Status
 from tacit.privacy.guarantees import Guarantees
-from tacit.privacy.wording import ALONE, SEED, STANDING, UNTUNED
+from tacit.privacy.wording import ALONE, SEED, STANDING, STATUS, UNTUNED, brief_of
 from tacit.types import Relation, Unit
 
 
@@ -299,3 +299,16 @@ def test_a_limited_adversary_is_named_and_never_proved(
 ) -> None:
     with pytest.raises(PrivacyError, match=match):
         promise(**changes)
+
+
+@pytest.mark.parametrize("made", [promise, model, per_release, exposed])
+def test_a_few_words_of_a_sentence_have_its_status(made: Any) -> None:
+    weak = made()
+    # alone, of several that are equal, and as the weakest of several that differ
+    for owners in ((weak,), (weak, replace(weak, owner="south")), (promise(epsilon=0.5), weak)):
+        guarantees = Guarantees(owners)
+        told = brief_of(guarantees.sentence())
+        assert f", {STATUS[weak.status]}" in f", {told}"
+        assert ("-DP per record" in told) == (weak.status != "none")
+        assert ("simulated noise" in told) == (weak.noise == "simulated")
+    assert brief_of("nothing") == ""
