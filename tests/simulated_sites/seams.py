@@ -31,7 +31,7 @@ from tacit.deploy.member import checking, divergence, paying, process, session
 from tacit.deploy.messages import transport
 from tacit.deploy.operate.watch import Watch
 from tacit.privacy import accounting
-from tacit.privacy.ledger import chain
+from tacit.privacy.ledger import chain, spending
 from tacit.privacy.noise import stream
 from tacit.study import fitted
 from tests.simulated_sites import cast, files, threads
@@ -199,6 +199,7 @@ def replaced() -> Generator[None, None, None]:
         put(fitted, "schema", _kept(fitted.schema))
         for name in ("epsilon", "quick_epsilon"):
             put(accounting, name, _of_events(getattr(accounting, name)))
+        put(spending, "Repeated", functools.lru_cache(_ENTRIES)(spending.Repeated))
         put(chain, "parsed", functools.lru_cache(_ENTRIES)(chain.parsed))
         put(paying, "charges", _kept(paying.charges))
         for module in (checking, session):
