@@ -52,6 +52,11 @@ def exposed(**changes: Any) -> Guarantee:
     )
 
 
+def refuted(**changes: Any) -> Guarantee:
+    claimed = model(**changes)
+    return claimed.refuted(claimed.epsilon + 2.0, "at 95 % confidence, in 1,000 trials a side")
+
+
 def test_what_anyone_may_learn_is_what_is_protected() -> None:
     assert exposed().sentence().endswith("may learn private records.")
     assert exposed(unit="agent").sentence().endswith("may learn private costs.")
@@ -301,7 +306,7 @@ def test_a_limited_adversary_is_named_and_never_proved(
         promise(**changes)
 
 
-@pytest.mark.parametrize("made", [promise, model, per_release, exposed])
+@pytest.mark.parametrize("made", [promise, model, per_release, refuted, exposed])
 def test_a_few_words_of_a_sentence_have_its_status(made: Any) -> None:
     weak = made()
     # alone, of several that are equal, and as the weakest of several that differ
@@ -309,6 +314,6 @@ def test_a_few_words_of_a_sentence_have_its_status(made: Any) -> None:
         guarantees = Guarantees(owners)
         told = brief_of(guarantees.sentence())
         assert f", {STATUS[weak.status]}" in f", {told}"
-        assert ("-DP per record" in told) == (weak.status != "none")
+        assert ("-DP per record" in told) == (weak.status not in ("none", "refuted"))
         assert ("simulated noise" in told) == (weak.noise == "simulated")
     assert brief_of("nothing") == ""
