@@ -144,6 +144,7 @@ def test_runs_that_diverge_are_counted_and_left_out_of_means(tmp_path: Path) -> 
     assert "@misc{tacit," in (out / "references.bib").read_text()
 
 
+@pytest.mark.long
 def test_a_step_too_large_for_the_noise_is_named(tmp_path: Path) -> None:
     path, out = study.write(tmp_path, SMALL), tmp_path / "out"
     said = invoke(path, "-s", "method.step=0.1,100", "-n", "2", "-o", out, "-w", "1")

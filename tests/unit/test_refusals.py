@@ -90,6 +90,7 @@ def test_without_one_event_nothing_is_printed() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:coefficients without intervals")
 def test_estimators_tell_of_values_beyond_the_bounds() -> None:
     x, y = TABLE[["age"]].to_numpy(), TABLE["years"].to_numpy()
@@ -169,6 +170,7 @@ def test_names_that_are_found_elsewhere() -> None:
     assert tacit.testing.check_loss  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_counts_that_are_no_whole_numbers_are_told() -> None:
     counts = TABLE.assign(falls=RNG.poisson(2, 200).astype(float))
     counts.loc[:2, "falls"] += 0.5

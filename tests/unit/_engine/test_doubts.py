@@ -11,6 +11,8 @@ import tacit
 from tacit import Privacy, method, network, problem
 from tacit._engine.doubts import seen
 
+pytestmark = pytest.mark.long
+
 ROWS = np.random.default_rng(0).normal(size=(4, 30, 3))
 
 
@@ -123,7 +125,6 @@ def test_an_answer_of_black_boxes_that_is_worse_than_the_start_is_told() -> None
     assert better.ends is not None and "worse than" not in better.summary()
 
 
-@pytest.mark.long
 def test_a_value_that_is_not_finite_is_told_with_agent_and_place() -> None:
     said = boxed(bowls(on_failure="skip", constraint=problem.Box(-1.0, 1.0))).summary()
     assert "The first of agent 1 failed: the black box of agent 1 returned nan" in said

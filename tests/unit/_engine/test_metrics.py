@@ -33,7 +33,8 @@ def spread(answers: Any) -> float:
     return float(np.sqrt(np.mean(np.sum((answers - answers.mean(axis=0)) ** 2, axis=1))))
 
 
-@pytest.mark.parametrize("exact", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("exact", [False, True])
 def test_metrics_see_the_iterates_that_are_kept_and_change_nothing(exact: bool) -> None:
     runtime = Simulation(trials=2, exact=exact)
     found = run(method=PRIVATE, runtime=runtime, metrics={"spread": spread}, keep=True)

@@ -147,6 +147,7 @@ def test_a_sampled_release_is_a_mixture() -> None:
         assert found.mean() == pytest.approx(ROUNDS * divergence, abs=5 * error)
 
 
+@pytest.mark.long
 def test_what_an_owner_says_in_its_sleep_does_not_count() -> None:
     net = RandomActivation(network.ring(AGENTS), 0.4)
     method = DPSG(step=0.1, privacy=budget())

@@ -321,6 +321,7 @@ def test_what_is_wrong_with_a_table_is_named(tmp_path: Path, text: str, said: st
     assert said in told("table1", table, "ill" if "ill=" in said else "age")
 
 
+@pytest.mark.long
 def test_what_is_odd_in_a_table_is_told(patients: Path, tmp_path: Path) -> None:
     (odd := tmp_path / "odd.csv").write_text(patients.read_text().replace("\n30.0,1", "\n999,1.5"))
     words = ["fit", odd, "years ~ age", "--family", "poisson", "--output", tmp_path / "results"]
@@ -405,6 +406,7 @@ def test_records_that_are_left_out_are_blamed(patients: Path) -> None:
     assert "59 of 60 records lack a value and were left out, and of the others" in told(*words)
 
 
+@pytest.mark.long
 def test_a_target_of_one_value_and_a_file_that_is_there_twice(patients: Path) -> None:
     lines = patients.read_text().splitlines()
     for name in ("a.csv", "a (copy).csv"):

@@ -59,6 +59,7 @@ def test_how_many_rounds_can_i_afford() -> None:
     assert "--noise-multiplier or --epsilon" in said("rounds", "-e", "1", "-z", "0.1")
 
 
+@pytest.mark.long
 def test_what_epsilon_follows() -> None:
     sampled = ("-z", "2", "-r", "100", "--sampling", "0.01", "--relation", "add-remove")
     event = PoissonSampled(0.01, GaussianRelease(2.0))

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
@@ -26,6 +27,7 @@ def test_a_resumed_run_says_that_there_is_nothing_to_resume(tmp_path: Path) -> N
     assert "NOTE" not in refused("run", study, "--output", output, "--resume")
 
 
+@pytest.mark.long
 def test_evaluations_that_were_kept_are_told_of(tmp_path: Path) -> None:
     study, output = tmp_path / "study.toml", tmp_path / "results"
     text = """

@@ -74,6 +74,7 @@ def test_a_crash_between_the_two_sums_of_a_round_changes_no_bit(
     one_message_each(run.sent[SERVER])
 
 
+@pytest.mark.long
 def test_a_coordinator_that_lost_its_state_between_them_goes_on_to_the_bit(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:

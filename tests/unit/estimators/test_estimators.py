@@ -59,6 +59,7 @@ def logistic(**given: Any) -> PrivateLogisticRegression:
     return PrivateLogisticRegression(**(known | given))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.* beyond the bounds")
 def test_a_classifier_is_what_scikit_learn_expects_of_one() -> None:
     X, y, sites = ill()
@@ -149,6 +150,7 @@ def test_without_groups_records_are_dealt_to_simulated_sites() -> None:
         logistic(relation="add_remove").fit(X, y)
 
 
+@pytest.mark.long
 def test_too_few_records_are_told_with_what_would_do() -> None:
     X, y, _ = ill()
     with pytest.warns(ConvergenceWarning, match="records at this epsilon would do"):

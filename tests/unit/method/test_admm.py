@@ -26,6 +26,8 @@ from tacit.problem.regularisers import L1
 from tacit.types import Context, PublicContext, Relation, Unit
 from tests.conformance.table import task
 
+pytestmark = pytest.mark.long
+
 RING, CLIENTS = network.ring(4), network.Coordinator(4)
 SILENT = Privacy(clip=np.inf, epsilon=np.inf)
 BUDGET = Privacy(clip=0.5, epsilon=1.0)
@@ -59,7 +61,6 @@ def somewhere(seed: int) -> Consensus:
     return Consensus(*(jnp.asarray(rng.normal(size=3)) for _ in range(4)))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "loss"),
     [
@@ -94,7 +95,7 @@ def test_dp_admm_without_noise_reaches_the_optimum() -> None:
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("tolerance", [pytest.param(1e-2, marks=pytest.mark.long), 1e-6])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-6])
 def test_the_local_solution_is_as_close_as_certified(tolerance: float) -> None:
     objective = records(problem.Logistic()).agent(0)
     bound = curvature_bound(objective)
@@ -108,9 +109,7 @@ def test_the_local_solution_is_as_close_as_certified(tolerance: float) -> None:
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize(
-    "length", [30.0, *(pytest.param(more, marks=pytest.mark.long) for more in (1e4, 1e9))]
-)
+@pytest.mark.parametrize("length", [30.0, *(more for more in (1e4, 1e9))])
 def test_one_record_moves_a_solution_by_no_more_than_the_sensitivity(length: float) -> None:
     clip = 0.4
     query = ProximalSolution(0.05, clip, 1e-9, 300)
@@ -150,8 +149,7 @@ def crowd(count: int, extra: bool, normaliser: float | list[float]) -> Any:
     )
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("count", [6, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [6, 20])
 def test_one_record_more_shortens_no_other_row(count: int) -> None:
     quiet = Privacy(clip=1.0, noise_multiplier=1e-12, relation="add_remove", delta=1e-3)
     method = PVP(penalty=0.1, privacy=quiet)
@@ -164,7 +162,6 @@ def test_one_record_more_shortens_no_other_row(count: int) -> None:
     assert 0.1 * allowed < moved <= allowed
 
 
-@pytest.mark.long
 def test_more_records_than_the_normaliser_says_are_refused_where_their_number_is_private() -> None:
     private = Privacy(clip=1.0, epsilon=1.0, relation="add_remove")
     with pytest.raises(ProblemError, match="agent 1 has more records than its normaliser=7 says"):
@@ -186,9 +183,7 @@ def test_rows_whose_squares_overflow_are_shortened_or_refused_for_what_they_are(
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize(
-    "loss", [problem.Logistic(), pytest.param(problem.Squared(), marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("loss", [problem.Logistic(), problem.Squared()])
 def test_a_certified_solution_is_as_close_as_charged_whatever_the_rows(loss: Any) -> None:
     rng = np.random.default_rng(2)
     lengths = np.array([1.0, 10.0, 1e2, 1e4, 1e6, 1e9])

@@ -20,6 +20,8 @@ from tacit.method import HazardRatios, PrivateCox, Refused
 from tacit.method.answer import NORMAL
 from tacit.privacy import Masks, Privacy
 
+pytestmark = pytest.mark.long
+
 SITES = 4
 STAR = network.Coordinator(SITES)
 SCHEMA = data.Schema(
@@ -150,7 +152,6 @@ def test_without_noise_it_is_near_the_partial_likelihood() -> None:
     assert (np.abs(found.values - theirs.params) < 0.05 * theirs.bse).all()
 
 
-@pytest.mark.long
 def test_strata_are_stratum_by_piece_indicators_and_near_the_stratified_partial_likelihood() -> (
     None
 ):
@@ -176,7 +177,6 @@ def test_strata_are_stratum_by_piece_indicators_and_near_the_stratified_partial_
     assert np.abs(plain.values[0] - theirs.params[0]) > 1.0 * theirs.bse[0]
 
 
-@pytest.mark.long
 def test_periods_are_interactions_with_time_and_their_test_is_walds() -> None:
     table = frame(2000)
     found = fitted(PrivateCox(*ASKED, periods=(5.0,)), table).answer
@@ -198,7 +198,6 @@ def test_periods_are_interactions_with_time_and_their_test_is_walds() -> None:
     assert found.to_dict()["proportional_hazards"][-1]["degrees"] == 2
 
 
-@pytest.mark.long
 def test_strata_and_periods_hold_together_with_noise() -> None:
     table = with_wards(frame(16000))
     given = {"strata": COLUMNS["ward"], "periods": (10 / 3,), "pieces": 3}
@@ -290,7 +289,6 @@ def test_the_score_is_unbiased_at_the_truth_and_a_clip_would_not_be() -> None:
     assert np.abs(clipped.mean(axis=0) / (clipped.std(axis=0) / np.sqrt(n))).max() > 8.0
 
 
-@pytest.mark.long
 def test_with_noise_effects_are_near_and_say_what_the_noise_adds() -> None:
     found = private().answer
     assert isinstance(found, HazardRatios)
@@ -317,7 +315,6 @@ def test_with_noise_effects_are_near_and_say_what_the_noise_adds() -> None:
     assert worst.epsilon == pytest.approx(1.0, rel=1e-3)
 
 
-@pytest.mark.long
 def test_intervals_hold_the_truth() -> None:
     from benchmarks.cox import replicates
 
@@ -328,7 +325,6 @@ def test_intervals_hold_the_truth() -> None:
     assert 0.8 < ratio < 1.15
 
 
-@pytest.mark.long
 def test_the_test_of_proportional_hazards_has_its_size_and_finds_a_change() -> None:
     from benchmarks.cox import p_values
 
@@ -339,7 +335,6 @@ def test_the_test_of_proportional_hazards_has_its_size_and_finds_a_change() -> N
     assert change.mean(axis=0).min() > 0.9
 
 
-@pytest.mark.long
 def test_a_sum_whose_step_leaves_much_is_not_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
     """From a hazard that age changes 190-fold, four sums do not arrive, and nothing is printed."""
     rng, slope = np.random.default_rng(5), 0.087
@@ -354,7 +349,6 @@ def test_a_sum_whose_step_leaves_much_is_not_pooled(monkeypatch: pytest.MonkeyPa
     assert printed.values[0] < slope - 4.0 * printed.errors[0]
 
 
-@pytest.mark.long
 def test_too_few_records_are_refused() -> None:
     answer = fitted(PrivateCox(*ASKED, privacy=BUDGET), frame(400)).answer
     assert isinstance(answer, Refused)
@@ -396,7 +390,7 @@ def test_mistakes_are_refused(given: dict[str, Any], what: str) -> None:
     ("columns", "what"),
     [
         (["age", "twice"], "columns age, twice are constant or collinear"),
-        pytest.param(["age", "same"], "column same is constant", marks=pytest.mark.long),
+        (["age", "same"], "column same is constant"),
     ],
 )
 def test_columns_that_are_not_told_apart_are_named(columns: list[str], what: str) -> None:

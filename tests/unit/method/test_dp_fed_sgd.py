@@ -13,6 +13,8 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.method import DPFedSGD, FedAvg, GradientDescent
 from tacit.types import Unit
 
+pytestmark = pytest.mark.long
+
 DRAWN = network.Coordinator(3, probability=0.7)
 BUDGET = Privacy(clip=0.5, epsilon=4.0)
 

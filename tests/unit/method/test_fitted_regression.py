@@ -15,6 +15,8 @@ from tacit.method import PrivateGLM, load_regression
 from tacit.method.answer import REPEATED
 from tacit.statistics import Regression
 
+pytestmark = pytest.mark.long
+
 DECLARED = {"age": data.Numeric(20, 80), "ill": data.Boolean()}
 
 

@@ -28,6 +28,8 @@ from tacit.problem.problem import Problem
 from tacit.study._output.words import adversary
 from tests.laid_out import lay_out
 
+pytestmark = pytest.mark.long
+
 AGENTS, SIZE = 10, 4
 RING = network.ring(AGENTS)
 CLOSING = 5  # distinct nonzero eigenvalues of the ring
@@ -56,7 +58,6 @@ def run(chosen: Any = None, where: Any = RING, rounds: int = 30, **options: Any)
 # masks and noise
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "agents", [3, *(pytest.param(k, marks=pytest.mark.slow) for k in (10, 21))]
 )
@@ -94,7 +95,6 @@ def _noise(masks: str, dimension: int, seed: int = 0) -> tuple[np.ndarray, float
     return np.stack([kept[key] for key in sorted(kept)]), float(plan.scales[0][0]), np.stack(own)
 
 
-@pytest.mark.long
 def test_what_is_released_has_the_covariance_of_the_proof(float64: None) -> None:
     """A false alarm for one entry, at five standard errors, has a chance of 6e-7; of all, 3e-5."""
     count = 40_000
@@ -121,7 +121,6 @@ def test_masks_differ_between_seeds_and_trials() -> None:
     assert abs(found[0] - run(seed=2).solutions[0]).min() > 0.0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "options", [pytest.param({}, marks=SLOW), {"masks": "neighbours", "average": False}]
 )
@@ -136,7 +135,6 @@ def test_the_exact_runtime_agrees(options: dict[str, Any]) -> None:
 # the last rounds
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "where",
     [
@@ -156,7 +154,6 @@ def test_all_agents_end_in_one_answer(where: network.Graph) -> None:
     assert abs(answers - answers.mean(axis=0)).max() < 1e-10 * abs(answers).max()
 
 
-@pytest.mark.long
 def test_the_mean_is_what_the_last_rounds_leave_as_it_is() -> None:
     found = run(method(average=False), record=1, rounds=12)
     again = run(method(average=False), rounds=12, record=1)
@@ -286,7 +283,6 @@ def test_an_unplaced_method_is_accounted_for_with_all_its_rounds() -> None:
     assert not any(phase.hides.summed for phase in placed.phases())
 
 
-@pytest.mark.long
 def test_who_shares_masks_can_be_said_in_three_ways() -> None:
     ring = tuple((agent, (agent + 1) % AGENTS) for agent in range(AGENTS))
     ways = [method(masks=each) for each in ("neighbours", ring, RING, ring[::-1])]

@@ -35,6 +35,8 @@ from tacit.types import Combine, Role
 from tests.laid_out import lay_out
 from tests.quick import only
 
+pytestmark = pytest.mark.long
+
 AGENTS, RECORDS, SIZE = 8, 60, 4
 
 
@@ -61,7 +63,6 @@ METHODS = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", only(("gradient descent", "prox"), METHODS))
 def test_every_sum_at_a_public_iterate_takes_masks(name: str) -> None:
     build = METHODS[name]
@@ -79,7 +80,6 @@ def test_every_sum_at_a_public_iterate_takes_masks(name: str) -> None:
     assert np.isfinite(masked.solution).all()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", only(("trust", "differences"), METHODS))
 def test_the_exact_runtime_agrees(name: str) -> None:
     build = METHODS[name]
@@ -113,7 +113,6 @@ def test_masks_bring_the_error_near_that_of_one_noise() -> None:
     assert error(None) / error(Masks(coalition=1)) == pytest.approx(np.sqrt(AGENTS - 1), rel=0.02)
 
 
-@pytest.mark.long
 def test_one_copy_for_all_is_the_path_of_the_proximal_variant() -> None:
     hub = network.Coordinator(AGENTS)
     many, one = (
@@ -126,7 +125,6 @@ def test_one_copy_for_all_is_the_path_of_the_proximal_variant() -> None:
     np.testing.assert_allclose(one, many, atol=1e-7)
 
 
-@pytest.mark.long
 def test_agents_of_any_size_add_noise_of_one_scale() -> None:
     sizes = [20, 40, 60, 80]
     run = tacit.run(
@@ -214,7 +212,6 @@ def test_a_coordinator_sees_a_sum_and_no_message() -> None:
 # who is missing
 
 
-@pytest.mark.long
 def test_a_sum_that_misses_somebody_is_charged_and_asked_for_again() -> None:
     hub = network.Coordinator(AGENTS, dropout=0.1)
     method = GradientDescent(step=0.5, privacy=budget(Masks(1, 6)))
@@ -231,7 +228,6 @@ def test_a_sum_that_misses_somebody_is_charged_and_asked_for_again() -> None:
     assert found.history.epsilon[-1] == pytest.approx([g.epsilon for g in found.guarantee])
 
 
-@pytest.mark.long
 def test_noise_is_made_for_all_attempts_that_are_paid_for() -> None:
     hub = network.Coordinator(AGENTS, dropout=0.1)
     paid = GradientDescent(step=0.5, privacy=budget(Masks(1, 6, attempts=90)))

@@ -22,6 +22,8 @@ from tacit.method._survival_test import log_rank
 from tacit.method.survival_answer import _interval
 from tacit.privacy import Masks, Privacy
 
+pytestmark = pytest.mark.long
+
 SITES = 4
 STAR = network.Coordinator(SITES)
 SCHEMA = data.Schema(
@@ -169,7 +171,7 @@ def drawn(rng: Any, records: int, noise: float, ratio: float = 1.0) -> Cells:
 
 @pytest.mark.parametrize(
     ("records", "noise"),
-    [(1500, 6.4), pytest.param(4000, 25.0, marks=pytest.mark.long)],
+    [(1500, 6.4), (4000, 25.0)],
 )
 def test_intervals_and_bands_hold_the_curve(records: int, noise: float) -> None:
     rng, edges = np.random.default_rng(1), np.linspace(0, 10, 41)

@@ -20,6 +20,8 @@ from tacit.method._table_margins import consistent
 from tacit.method._table_tests import levels_differ, means_differ
 from tacit.privacy import Privacy
 
+pytestmark = pytest.mark.long
+
 SITES = 3
 STAR = network.Coordinator(SITES)
 ARMS, STAGES = ("control", "high", "low"), ("I", "II", "III")
@@ -371,9 +373,7 @@ def test_it_prints_as_text_html_and_latex() -> None:
     assert "p_value" not in set(alone.frame()["statistic"])
 
 
-@pytest.mark.parametrize(
-    "relation", [pytest.param("replace_one", marks=pytest.mark.long), "add_remove"]
-)
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
 def test_with_a_budget_it_has_noise_of_the_stated_size(relation: Any) -> None:
     budget = Privacy(clip=1.0, epsilon=1.0, relation=relation)
     method = PrivateTableOne(COLUMNS, BY, privacy=budget)

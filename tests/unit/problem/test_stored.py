@@ -96,6 +96,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert host.calls.tolist() == [0, 0, 1]
 
 
+@pytest.mark.long
 def test_a_skipped_point_is_skipped_again_until_it_is_forgotten(tmp_path: Path) -> None:
     """A simulator that fails by chance, in a run that is repeated."""
     file = tmp_path / "evaluations.sqlite"

@@ -528,6 +528,7 @@ def test_ctrl_c_ends_a_program(tmp_path: Path, workers: str, seconds: str, how: 
     assert "Error" not in errors
 
 
+@pytest.mark.long
 def test_no_black_box_is_called_where_an_interrupt_arrives() -> None:
     """In the main thread it could arrive anywhere within JAX or a lock, and break it."""
     here, threads = threading.get_ident(), set[int]()

@@ -40,6 +40,7 @@ def open_() -> tacit.Result:
     return solved()
 
 
+@pytest.mark.long
 def test_convergence_draws_what_was_measured(private: tacit.Result) -> None:
     figure = tacit.plot.convergence(private)
     lines = {line.name: line for line in figure.data}

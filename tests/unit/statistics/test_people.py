@@ -19,6 +19,8 @@ from tacit.method import PrivateCox, PrivateSurvival, PrivateTableOne
 from tacit.privacy import Masks, Privacy
 from tests.quick import only
 
+pytestmark = pytest.mark.long
+
 SITES = ["east", "north", "south", "west"]
 STAR = network.Coordinator(len(SITES))
 DECLARED: dict[str, data.Feature] = {
@@ -187,7 +189,6 @@ def test_nobody_has_more_records_than_there_are() -> None:
         asked("table1", relation="add_remove", size=800, records_per_person=501)
 
 
-@pytest.mark.long
 def test_a_refusal_names_what_was_spent() -> None:
     found = asked("cox", epsilon=0.02)
     spent = r"epsilon = 0\.02 at delta = 1e-6 all the same; another run on these records adds"

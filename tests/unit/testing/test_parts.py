@@ -29,6 +29,8 @@ from tacit.problem import (
 )
 from tacit.testing import check_constraint, check_graph, check_loss, check_regulariser
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize(
     "loss",
@@ -136,7 +138,6 @@ def without_a_root(x: Any, row: Any, target: Any) -> Any:
     return jnp.sqrt(row @ x)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("loss", "told"),
     [

@@ -130,6 +130,7 @@ destination.commit()
 """
 
 
+@pytest.mark.long
 def test_a_second_process_is_refused_and_removes_nothing_of_the_first(tmp_path: Path) -> None:
     path = tmp_path / "results"
     with subprocess.Popen(

@@ -55,6 +55,7 @@ def test_what_was_run_is_shown_in_a_line_without_records(outcome: Outcome) -> No
     assert "7265" not in repr(replace(outcome.assembled, held_out=held)) + repr(held)
 
 
+@pytest.mark.long
 def test_scores_of_several_trials_are_said_to_be_means(tmp_path: Path) -> None:
     path = write_study(tmp_path, changed("seed = 0", "seed = 0\ntrials = 3"))
     told = CliRunner().invoke(app, ["run", str(path), "-o", str(tmp_path / "found")]).output
