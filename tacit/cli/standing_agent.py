@@ -9,9 +9,14 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import tacit
 from tacit.cli.console import FAILED, guarded, say
 from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tacit.deploy.standing.site import Site
 
 
 def serve(folder: Path, port: int | None, *, verbose: bool, json_logs: bool) -> int:
@@ -67,7 +72,7 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
     """See `tacit site upgrade --help`."""
 
     def command() -> int:
-        from tacit.deploy.standing.asking import Asked, ask, runs, serving, wait
+        from tacit.deploy.standing.asking import Asked, ask, runs, serving, upgrading, wait
         from tacit.deploy.standing.site import find
 
         site = find(folder)
@@ -76,29 +81,62 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
                 "give the command that installs the new version, after --, such as: tacit site "
                 "upgrade -- pip install -U '.[deploy]'"
             )
-        if not runs(site):
-            return _installed(words)
-        ask(site, Asked.PAUSE)
-        try:
-            if serving(site).get("doing") == "runs":
-                say("The agent finishes the run that it is in first (Ctrl-C to give up) ...")
-            wait(lambda: serving(site).get("doing") == "paused" or not runs(site))
-            code = _installed(words)
-        except BaseException:
-            ask(site, None)
-            raise
-        ask(site, Asked.RESTART if code == 0 and runs(site) else None)
-        say("The agent starts again." if code == 0 else "The agent goes on as it was.")
-        return code
+        with upgrading(site):
+            begun = _begun(site)
+            if not runs(site):
+                if begun:
+                    raise ConfigError(
+                        f"run {begun} has begun, and ends with the version that it began with, "
+                        f"{tacit.__version__}; let it end first (tacit site serve), or withdraw "
+                        f"from it (tacit site refuse {begun.partition(',')[0]})"
+                    )
+                return _installed(words)
+            ask(site, Asked.PAUSE)
+            try:
+                if begun:
+                    say(
+                        f"Run {begun} ends with the version that it began with: the agent finishes "
+                        "it first. Ctrl-C gives up; `tacit site refuse` withdraws from a run ..."
+                    )
+                wait(lambda: serving(site).get("doing") == "paused" or not runs(site))
+                code = _installed(words)
+            except BaseException:
+                ask(site, None)
+                raise
+            ask(site, Asked.RESTART if code == 0 and runs(site) else None)
+            if runs(site):
+                say("The agent starts again." if code == 0 else "The agent goes on as it was.")
+            return code
 
     return guarded(command, as_json=False)
 
 
+def _begun(site: Site) -> str:
+    """Ids of the runs that have begun and not ended, in one text."""
+    from tacit.deploy.standing.entries import State
+    from tacit.deploy.standing.queue import Queue
+
+    entries = Queue(site).entries()
+    return ", ".join(each.run[:12] for each in entries if each.state is State.BEGUN)
+
+
 def _installed(words: Sequence[str]) -> int:
+    """Run what installs a version, and say which one is there then."""
+    command = list(words)
+    if command[0] in ("pip", "pip3"):  # that of the environment of this tacit, whatever PATH says
+        command[:1] = [sys.executable, "-m", "pip"]
     try:
-        code = subprocess.run(list(words), check=False).returncode
+        code = subprocess.run(command, check=False).returncode
     except OSError as error:
         raise ConfigError(f"{words[0]} cannot be run ({error.strerror})") from error
     if code:
         say(f"{words[0]} ended with exit code {code}.")
-    return FAILED if code else 0
+        return FAILED
+    asked = [sys.executable, "-m", "tacit", "--version"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    version = (found.stdout.split() or ["unknown"])[-1]
+    if version == tacit.__version__:
+        say(f"tacit in {sys.prefix} is version {version}, as before.")
+    else:
+        say(f"tacit in {sys.prefix} was version {tacit.__version__} and is {version}.")
+    return 0

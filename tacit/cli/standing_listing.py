@@ -56,7 +56,8 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
         "paused": "paused for an upgrade",
     }
     told = doing.get(agent["doing"]) or f"in run {str(agent['run'])[:12]}"
-    say(f"{found['name']}: the agent is {told}.")
+    version = f" (tacit {agent['version']})" if agent["version"] else ""
+    say(f"{found['name']}: the agent is {told}{version}.")
     if agent["page"]:
         say(f"Status page: {agent['page']}")
     for each in found["datasets"]:
@@ -92,6 +93,9 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
         number = each["run"][:12]
         if each["run"] in told_of:
             say(f"{number}: {told_of[each['run']]}")
+        if each["other_versions"]:
+            told = ", ".join(f"{name} has {said}" for name, said in each["other_versions"].items())
+            say(f"{number}: begins when all have one version of tacit; {told}")
         if each["bundle"]:
             say(f"{number}: report {each['report']}, bundle {each['bundle']}")
 
@@ -110,4 +114,6 @@ def _state(each: dict[str, Any]) -> str:
         return told + (f", waits for {', '.join(waits)}" if waits else "")
     if each["state"] == "waits for signatures":
         return f"to be signed by {', '.join(each['waits_for'])}"
+    if each["other_versions"]:
+        return f"waits for one version: {', '.join(each['other_versions'])}"
     return str(each["state"])

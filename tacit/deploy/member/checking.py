@@ -15,7 +15,7 @@ from tacit.deploy.files import write_json
 from tacit.deploy.identity.keys import WARN_DAYS, Keys, load
 from tacit.deploy.identity.pinning import check_trusted
 from tacit.deploy.messages.address import host_and_port
-from tacit.errors import ConfigError, EnvironmentMismatch
+from tacit.errors import ConfigError
 from tacit.study.costs import OwnCost
 
 log = logging.getLogger("tacit.site")
@@ -121,18 +121,26 @@ def check_rehearsal(manifest: Manifest) -> None:
         )
 
 
-def check_versions(state: Path) -> None:
-    """Refuse to resume with other versions, whose stored states may have another meaning."""
+def check_versions(state: Path, *, sent: bool = True) -> None:
+    """Refuse to resume with other versions, whose stored states may have another meaning.
+
+    Args:
+        state: folder of the state.
+        sent: whether a message has left; before the first, the run begins with the versions of now.
+
+    Raises:
+        ConfigError: other versions.
+    """
     now = versions()
     path = state / "versions.json"
-    if not path.exists():
+    if not sent or not path.exists():
         write_json(path, now)
         return
     before = json.loads(path.read_bytes())
     changed = [key for key in sorted(now) if before.get(key) != now[key]]
     if changed:
         told = ", ".join(f"{key} {before.get(key)} -> {now[key]}" for key in changed)
-        raise EnvironmentMismatch(
+        raise ConfigError(
             f"{state} was begun with other versions ({told}), and what it holds is for those. "
             "Finish the run with the versions that began it"
         )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from tacit.deploy.files import write_json
@@ -15,6 +16,9 @@ from tacit.errors import SiteBusy
 from tacit.privacy.ledger.lock import FileLock
 
 _POLL_SECONDS = 0.2
+_UPGRADE, _EVERYBODY = "upgrade.lock", 0o666
+"""The file that an upgrade locks; whoever gets into the site's folder may."""
+
 STALE = 10.0
 """Seconds after which what an agent wrote of itself is no longer true."""
 
@@ -34,13 +38,35 @@ def ask(site: Site, what: Asked | None) -> None:
         path.unlink(missing_ok=True)
     else:
         write_json(path, {"asked": what.value})
+        path.chmod(0o644)  # an administrator may ask what another user's agent has to read
 
 
 def asked(site: Site) -> Asked | None:
-    """The request that waits for the agent."""
+    """The request that waits for the agent; a pause only as long as its upgrade goes on."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        return Asked(json.loads((site.folder / "asked.json").read_bytes())["asked"])
+        found = Asked(json.loads((site.folder / "asked.json").read_bytes())["asked"])
+        if found is not Asked.PAUSE or _is_held(site.folder / _UPGRADE):
+            return found
     return None
+
+
+@contextmanager
+def upgrading(site: Site) -> Generator[None, None, None]:
+    """Hold what says that an upgrade goes on: it ends with the process, however that ends.
+
+    Raises:
+        SiteBusy: another upgrade of this site goes on.
+    """
+    try:
+        lock = FileLock(site.folder / _UPGRADE, _EVERYBODY)
+    except BlockingIOError as error:
+        raise SiteBusy(
+            f"another upgrade of {site.folder} goes on; wait until it has ended"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def agent_lock(site: Site) -> FileLock:
@@ -60,8 +86,12 @@ def agent_lock(site: Site) -> FileLock:
 
 def runs(site: Site) -> bool:
     """Whether an agent serves this site."""
+    return _is_held(site.folder / "serve.lock")
+
+
+def _is_held(path: Path) -> bool:
     try:
-        FileLock(site.folder / "serve.lock").release()
+        FileLock(path).release()
     except BlockingIOError:
         return True
     return False

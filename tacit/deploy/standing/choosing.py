@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import tacit
 from tacit.deploy.member.neighbours import linked
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.lobby import Lobby
@@ -55,8 +56,12 @@ class Chooser:
         self._around: dict[str, frozenset[str]] = {}
         self._needed: dict[str, frozenset[str]] = {}
         self._meet_until = 0.0
+        self.versions: dict[str, str] = {}
+        """The version of tacit that each member has, by name, as it last said."""
 
-    def next(self, entries: Sequence[Entry], lobby: Lobby | None = None) -> Entry | None:
+    def next(
+        self, entries: Sequence[Entry], lobby: Lobby | None = None, *, paused: bool = False
+    ) -> Entry | None:
         """The run to take part in, if there is one.
 
         First one that has ended here and that a neighbour is still at, for what is kept here; then
@@ -65,8 +70,13 @@ class Chooser:
         Args:
             entries: all runs.
             lobby: where the others are met.
+            paused: whether only what has begun goes on.
         """
         if lobby is not None:
+            self.versions |= lobby.versions
+        if paused:
+            entries = [each for each in entries if each.state is State.BEGUN]
+        elif lobby is not None:
             for each in entries:
                 behind = lobby.behind(each.run)
                 if behind and self._serves(each) and behind & self._needing(each):
@@ -145,8 +155,13 @@ class Chooser:
         return time.monotonic() >= max(self.of(entry).again, self._meet_until)
 
     def _may_begin(self, entry: Entry) -> bool:
-        """Whether the neighbours know that all have signed, and all members are still trusted."""
+        """Whether the neighbours know that all have signed, and all members are still trusted.
+
+        And have one version: a run ends with the one that it began with.
+        """
         if self.neighbours(entry) - entry.informed - entry.met:
+            return False
+        if others(entry, self.versions):
             return False
         try:
             return not strangers(self._site, entry.manifest)
@@ -163,3 +178,15 @@ def neighbours_of(entry: Entry, own: str) -> frozenset[str]:
     members = entry.manifest.members
     found = linked(entry.manifest, entry.manifest.number(own))
     return frozenset(members[each].name for each in found)
+
+
+def others(entry: Entry, versions: Mapping[str, str]) -> dict[str, str]:
+    """Members of a run that have another version of tacit than this one, with that version.
+
+    Args:
+        entry: the run.
+        versions: what members said, by name; nothing is known of the others.
+    """
+    own = tacit.__version__
+    said = {each.name: versions.get(each.name, own) for each in entry.manifest.members}
+    return {name: version or "an earlier one" for name, version in said.items() if version != own}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
 
+import tacit
 from tacit.deploy.standing.entries import Entry, State
 
 _FORMAT = "tacit-lobby-1"
@@ -18,6 +19,8 @@ _MOST_RUNS = 200
 
 _OLD = timedelta(days=30)
 """After which others are no longer told of a run that was refused or has failed."""
+
+_LONGEST_VERSION = 40
 
 BEGUN, ENDED = "begun", "ended"
 _AT = {State.BEGUN: BEGUN, State.FINISHED: ENDED}
@@ -39,6 +42,19 @@ class About:
     at: str
 
 
+@dataclass(frozen=True)
+class Told:
+    """A member's list.
+
+    Attributes:
+        version: version of its tacit; empty if it is older than such lists, or sent something else.
+        runs: what it says of each run, by id.
+    """
+
+    version: str = ""
+    runs: dict[str, About] = field(default_factory=dict)
+
+
 def shown(entry: Entry) -> bool:
     """Whether others are told of a run: not if it is over, or came to nothing long ago."""
     if entry.state in (State.REFUSED, State.FAILED):
@@ -56,15 +72,16 @@ def list_of(entries: Iterable[Entry]) -> bytes:
         }
         for each in entries
     }
-    return json.dumps({"format": _FORMAT, "runs": runs}, sort_keys=True).encode()
+    said = {"format": _FORMAT, "version": tacit.__version__, "runs": runs}
+    return json.dumps(said, sort_keys=True).encode()
 
 
-def read_list(data: bytes) -> dict[str, About]:
-    """The runs in another agent's list; none if it is not one."""
+def read_list(data: bytes) -> Told:
+    """Another agent's list; an empty one if it is none."""
     try:
         found = json.loads(data)
         runs = found["runs"] if found["format"] == _FORMAT else {}
-        return {
+        known = {
             str(run): About(
                 frozenset(str(name) for name in about["signed"]),
                 {str(name): str(text) for name, text in about["refused"].items()},
@@ -73,5 +90,6 @@ def read_list(data: bytes) -> dict[str, About]:
             for run, about in islice(runs.items(), _MOST_RUNS)
             if _RUN.fullmatch(run)
         }
+        return Told(str(found.get("version", ""))[:_LONGEST_VERSION], known)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return {}
+        return Told()

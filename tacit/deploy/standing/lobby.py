@@ -63,6 +63,8 @@ class Lobby:
         self._ended: dict[str, set[str]] = {}
         self.heard: dict[str, float] = {}
         """When each member was last heard, by name, as `time.monotonic` has it."""
+        self.versions: dict[str, str] = {}
+        """The version of tacit that each member has, by name."""
         folder = site.folder / "lobby"
         make_folder(folder)
         self._number = _number(keys.card)
@@ -157,7 +159,8 @@ class Lobby:
         return self._handed_over(came, card)
 
     def _listed(self, sender: int, card: Card, data: bytes) -> bool:
-        runs = read_list(data)
+        told = read_list(data)
+        runs, self.versions[card.name] = told.runs, told.version
         known = {each.run: each for each in self._queue.entries()} if runs else {}
         changed = False
         for run, about in runs.items():

@@ -10,7 +10,7 @@ from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.operate.status import read_status
 from tacit.deploy.standing.approval import approved
 from tacit.deploy.standing.asking import serving
-from tacit.deploy.standing.choosing import neighbours_of
+from tacit.deploy.standing.choosing import neighbours_of, others
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site
@@ -37,6 +37,7 @@ def overview(site: Site, queue: Queue) -> dict[str, Any]:
     agent, entries = serving(site), queue.entries()
     card = site.load_keys().card
     heard: Mapping[str, float] = agent.get("heard", {})
+    versions: Mapping[str, str] = agent.get("versions", {})
     return {
         "format": "tacit-site-1",
         "name": card.name,
@@ -45,18 +46,20 @@ def overview(site: Site, queue: Queue) -> dict[str, Any]:
             "doing": agent.get("doing", "stopped"),
             "run": agent.get("run"),
             "page": agent.get("page", ""),
+            "version": agent.get("version", ""),
         },
         "members": [
             {
                 "name": name,
                 "address": each.address,
                 "heard_seconds": heard.get(name),
+                "version": versions.get(name),
                 "fingerprint": each.fingerprint(),
             }
             for name, each in trusted(site.keys).items()
         ],
         "datasets": [_dataset(site, card.name, name, entries) for name in site.datasets],
-        "runs": [_run(each, card.name, agent.get("run") == each.run) for each in entries],
+        "runs": [_run(each, card.name, agent.get("run") == each.run, versions) for each in entries],
         "problems": queue.problems,
     }
 
@@ -76,7 +79,7 @@ def _dataset(site: Site, owner: str, name: str, entries: list[Entry]) -> dict[st
     }
 
 
-def _run(entry: Entry, own: str, running: bool) -> dict[str, Any]:
+def _run(entry: Entry, own: str, running: bool, versions: Mapping[str, str]) -> dict[str, Any]:
     study, decision = entry.study, entry.decision
     status = _status(entry) if entry.state in (State.BEGUN, State.FINISHED) else {}
     return {
@@ -90,6 +93,7 @@ def _run(entry: Entry, own: str, running: bool) -> dict[str, Any]:
         "state": "running" if running else entry.state.value,
         "signed": list(entry.signed),
         "waits_for": _waits_for(entry, own, status if running else {}),
+        "other_versions": others(entry, versions) if entry.state is State.READY else {},
         "refused_by": sorted(entry.refusals),
         "failure": f"failed: {SEE_LIST}" if entry.failure else "",
         "progress": {key: status[key] for key in _PROGRESS if key in status},

@@ -60,6 +60,10 @@ function runCard(run) {
   if (run.waits_for.length && run.state !== "to be approved") {
     card.append(make("p", `Waits for ${run.waits_for.join(", ")}`, "wait"));
   }
+  const versions = Object.entries(run.other_versions || {}).map(([name, version]) => `${name} has ${version}`);
+  if (versions.length) {
+    card.append(make("p", `Begins when all have one version of tacit: ${versions.join(", ")}`, "wait"));
+  }
   if (!["finished", "running"].includes(run.state)) card.append(make("p", `Signed by ${run.signed.join(", ") || "nobody"}`));
   if (run.failure) card.append(make("p", run.failure, "bad"));
   if (run.state === "running" && run.progress.rounds) card.append(...progressOf(run.progress));

@@ -6,17 +6,19 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import tacit
 from tacit.deploy.files import write_json
 from tacit.deploy.identity.keys import WARN_DAYS, Card
 from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked
 from tacit.deploy.standing.bundling import Bundling
 from tacit.deploy.standing.child import Child
-from tacit.deploy.standing.choosing import Chooser
+from tacit.deploy.standing.choosing import Chooser, others
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.overview import SEE_LIST
@@ -26,6 +28,7 @@ from tacit.errors import TacitError, TransportError
 
 log = logging.getLogger("tacit.site")
 
+_VERSION = tacit.__version__
 _TICK_SECONDS = 0.25
 _WROTE_SECONDS = 1.0
 _LOOK_SECONDS = 2.0
@@ -60,6 +63,7 @@ class Agent:
     _looked: float = -_LOOK_SECONDS
     _wrote: float = 0.0
     _told: str = ""
+    _begun: bool = False
 
     def __post_init__(self) -> None:
         self._queue, self._bundling = Queue(self.site), Bundling(self.site)
@@ -126,9 +130,11 @@ class Agent:
         if self._child is not None:
             self._watch(self._child)
             return
-        candidate = None if paused else self._chooser.next(entries, self._lobby)
+        # a run ends with the version that it began with, so no upgrade comes before its end
+        self._begun = any(each.state is State.BEGUN for each in entries)
+        candidate = self._chooser.next(entries, self._lobby, paused=paused)
         if candidate is None:
-            self._meet()
+            self._meet(entries)
             return
         if self._lobby is not None:
             # that all signatures are here, or that this member is back: a neighbour may wait for it
@@ -177,10 +183,18 @@ class Agent:
         child.end()
         self._child = None
         if child.again:
-            chooser.served(entry, well=code in (0, _STOPPED))
-            log.info(
-                "run %(run)s has ended, and was served for a member that came late",
-                {"run": entry.run[:12]},
+            well = code in (0, _STOPPED)
+            chooser.served(entry, well=well)
+            told = (
+                "was served for a member that came late"
+                if well
+                else f"cannot be served for a member that came late; {entry.folder / 'log.txt'} "
+                "says why"
+            )
+            log.log(
+                logging.INFO if well else logging.WARNING,
+                "run %(run)s has ended, and %(told)s",
+                {"run": entry.run[:12], "told": told},
             )
         elif code == 0:
             chooser.ended(entry)
@@ -215,7 +229,7 @@ class Agent:
         log.error("run %(run)s failed: %(where)s", {"run": entry.run[:12], "where": SEE_LIST})
         write_json(entry.folder / "failure.json", {"told": told})
 
-    def _meet(self) -> None:
+    def _meet(self, entries: Sequence[Entry]) -> None:
         """Meet the others, if somebody is confirmed."""
         if time.monotonic() - self._looked > _LOOK_SECONDS:
             self._looked = time.monotonic()
@@ -240,8 +254,19 @@ class Agent:
         self._say(
             f"meeting {', '.join(cards)}"
             + (f"; the certificate ends in {left:.0f} days" if left < WARN_DAYS else "")
+            + self._apart(entries)
         )
         self._lobby.tick()
+
+    def _apart(self, entries: Sequence[Entry]) -> str:
+        """Who has another version, where an approved run waits for that."""
+        versions = self._chooser.versions
+        waiting = [each for each in entries if each.state is State.READY]
+        found = {name: said for each in waiting for name, said in others(each, versions).items()}
+        if not found:
+            return ""
+        told = ", ".join(f"{name} has {version}" for name, version in found.items())
+        return f"; a run begins when all have one version of tacit ({told}, this site {_VERSION})"
 
     def _say(self, told: str) -> None:
         if told != self._told:
@@ -254,7 +279,7 @@ class Agent:
             return
         self._wrote = now = time.monotonic()
         child, lobby = self._child, self._lobby
-        busy = child is not None or (paused and self._bundling.busy)
+        busy = child is not None or (paused and (self._bundling.busy or self._begun))
         doing = "runs" if busy else "paused" if paused else "meets"
         document: dict[str, Any] = {
             "format": "tacit-serving-1",
@@ -263,6 +288,8 @@ class Agent:
             "doing": doing,
             "run": None if child is None else child.entry.run,
             "page": self.page,
+            "version": _VERSION,
+            "versions": self._chooser.versions,
             "heard": {}
             if lobby is None
             else {name: round(now - at, 1) for name, at in lobby.heard.items()},

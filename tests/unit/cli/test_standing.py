@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import tacit
 from tacit.cli import app
 from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.standing.entries import State
@@ -140,6 +142,31 @@ def test_members_and_budgets_are_changed(three: Three) -> None:
     assert (code, "give its records with --data" in output) == (2, True)
 
 
+def test_an_upgrade_waits_for_what_has_begun(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, entry = three.sites["north"].folder, three.ready()
+    entry.state_folder.mkdir()
+    (entry.state_folder / "journal.db").touch()
+    code, output = gives("upgrade", "--site", folder, "--", "true")
+    assert (code, f"tacit site refuse {entry.run[:12]}" in output) == (2, True)
+    (entry.state_folder / "result.json").write_text("{}")
+    monkeypatch.setenv("PATH", str(three.folder))  # its pip may be that of another environment
+    code, output = gives("upgrade", "--site", folder, "--", "pip", "--version")
+    assert (code, "as before" in output) == (0, True)
+
+
+def test_a_list_says_who_has_another_version(three: Three) -> None:
+    folder, entry = three.sites["north"].folder, three.ready()
+    said = {"time": time.time(), "doing": "meets", "version": "0.2.0"}
+    for versions, known in (({"south": "0.1.0"}, True), ({"south": tacit.__version__}, False)):
+        text = json.dumps({**said, "versions": versions})
+        (folder / "serving.json").write_text(text)
+        output = gives("list", "--site", folder)[1]
+        assert "in no run (tacit 0.2.0)" in output
+        told = f"{entry.run[:12]}: begins when all have one version of tacit; south has 0.1.0"
+        assert (told in output) == known
+        assert ("waits for one version: south" in " ".join(output.split())) == known
+
+
 def test_without_an_agent_there_is_nothing_to_stop(three: Three) -> None:
     folder = three.sites["north"].folder
     code, output = gives("stop", "--site", folder)
@@ -149,7 +176,8 @@ def test_without_an_agent_there_is_nothing_to_stop(three: Three) -> None:
     assert "No runs." in output
     code, output = gives("upgrade", "--site", folder, "--", "false")
     assert (code, "ended with exit code 1" in output) == (1, True)
-    assert gives("upgrade", "--site", folder, "--", "true")[0] == 0
+    code, output = gives("upgrade", "--site", folder, "--", "true")
+    assert (code, f"is version {tacit.__version__}, as before" in output) == (0, True)
     code, output = gives("upgrade", "--site", folder, "--", three.folder / "nowhere")
     assert (code, "cannot be run" in output) == (2, True)
     code, output = gives("list", "--site", three.folder / "nowhere")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from contextlib import closing
 
+import tacit
 from tacit.deploy.identity.pinning import distrust, trust, trusted
-from tacit.deploy.standing.choosing import Chooser
+from tacit.deploy.standing.choosing import Chooser, others
 from tacit.deploy.standing.entries import State
 from tacit.deploy.standing.lobby import Lobby
 from tests.standing import Three
@@ -34,6 +35,33 @@ def test_a_run_begins_when_the_neighbours_know_that_all_have_signed(three: Three
     assert chooser.next(queue.entries()) is not None
     queue.note(entry, refusals={"south": "a signature"})
     assert chooser.next(queue.entries()) is None
+
+
+def test_a_run_begins_when_all_have_one_version(three: Three) -> None:
+    chooser, entry, queue = a_chooser(three), three.ready(), three.queues["north"]
+    queue.note(entry, informed=["south", "west"])
+    with closing(Lobby(three.sites["north"], queue)) as lobby:
+        for version in ("0.1.0", ""):  # before lists had a version
+            lobby.versions = {"south": tacit.__version__, "west": version}
+            assert chooser.next(queue.entries(), lobby) is None
+            assert others(entry, chooser.versions) == {"west": version or "an earlier one"}
+            assert chooser.next(queue.entries()) is None  # that is not forgotten
+        lobby.versions = {"west": tacit.__version__}
+        assert chooser.next(queue.entries(), lobby) is not None
+
+
+def test_during_an_upgrade_only_what_has_begun_goes_on(three: Three) -> None:
+    chooser, queue = a_chooser(three), three.queues["north"]
+    both = [three.ready(title) for title in "ab"]
+    for each in both:
+        queue.note(each, informed=["south", "west"])
+    assert chooser.next(queue.entries(), paused=True) is None
+    last = max(both, key=lambda each: each.run)
+    last.state_folder.mkdir()
+    (last.state_folder / "journal.db").touch()
+    found = chooser.next(queue.entries(), paused=True)
+    assert found is not None
+    assert found.run == last.run
 
 
 def test_runs_that_are_not_approved_or_not_signed_never_begin(three: Three) -> None:

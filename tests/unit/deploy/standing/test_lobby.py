@@ -13,7 +13,7 @@ from tacit.deploy.identity.keys import load
 from tacit.deploy.standing.approval import refuse
 from tacit.deploy.standing.entries import State
 from tacit.deploy.standing.inbox import Came
-from tacit.deploy.standing.listing import list_of, read_list, shown
+from tacit.deploy.standing.listing import Told, list_of, read_list, shown
 from tacit.deploy.standing.lobby import Lobby, _number
 from tacit.deploy.standing.members import known, remove
 from tests.standing import Three
@@ -84,11 +84,13 @@ def test_a_list_that_is_none_is_ignored(three: Three) -> None:
         b'{"format": "tacit-lobby-2", "runs": {}}',
         b"[" * 100_000,
     ):
-        assert read_list(text) == {}
+        assert read_list(text) == Told()
     good = {"0" * 64: {"signed": ["a"], "refused": {}, "at": ""}}
     good["../x"] = good["0" * 64]
-    found = read_list(json.dumps({"format": "tacit-lobby-1", "runs": good}).encode())
-    assert list(found) == ["0" * 64]
+    said = {"format": "tacit-lobby-1", "runs": good}
+    found = read_list(json.dumps(said).encode())
+    assert (found.version, list(found.runs)) == ("", ["0" * 64])
+    assert read_list(json.dumps({**said, "version": "9" * 80}).encode()).version == "9" * 40
 
 
 def test_what_is_handed_over_is_checked_like_a_file(

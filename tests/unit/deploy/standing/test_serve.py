@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from tacit.deploy.identity.pinning import distrust
-from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked, runs, serving, wait
+from tacit.deploy.standing.asking import (
+    Asked,
+    agent_lock,
+    ask,
+    asked,
+    runs,
+    serving,
+    upgrading,
+    wait,
+)
 from tacit.deploy.standing.entries import State
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.serve import Agent
@@ -35,13 +44,35 @@ def test_an_agent_stops_when_it_is_asked_and_only_one_serves(three: Three) -> No
     assert runs(site)
     with pytest.raises(SiteBusy, match=r"serves .* already"):
         an_agent(three).serve()
-    ask(site, Asked.PAUSE)
-    assert wait(lambda: serving(site).get("doing") == "paused", 10.0)
+    with upgrading(site):
+        ask(site, Asked.PAUSE)
+        assert wait(lambda: serving(site).get("doing") == "paused", 10.0)
+        with pytest.raises(SiteBusy, match="another upgrade"), upgrading(site):
+            pass
+    assert wait(lambda: serving(site).get("doing") == "meets", 10.0)  # it was killed
     ask(site, Asked.RESTART)
     thread.join(10.0)
     assert ended == [Asked.RESTART]
     assert (runs(site), serving(site), asked(site)) == (False, {}, None)
     agent_lock(site).release()
+
+
+def test_a_pause_waits_for_what_has_begun(three: Three) -> None:
+    site, agent = three.sites["north"], an_agent(three)
+    entry = three.ready()
+    entry.state_folder.mkdir()
+    (entry.state_folder / "journal.db").touch()
+    agent._chooser.meet()  # it is resumed in a moment
+    agent._bundling.step = lambda entries, going: None
+    for done, doing in ((False, "runs"), (True, "paused")):
+        if done:
+            (entry.state_folder / "result.json").write_text("{}")
+        agent._step(paused=True)
+        agent._wrote = 0.0
+        agent._write(paused=True)
+        assert serving(site)["doing"] == doing
+    assert agent._lobby is not None
+    agent._lobby.close()
 
 
 def test_a_signal_stops_it_too(three: Three) -> None:
