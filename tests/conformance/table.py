@@ -58,9 +58,13 @@ class Row:
     name: str
     method: Any
     network: Any
-    rounds: int = 6
     status: str = "proved"
     normaliser: float = 8.0
+
+    @property
+    def rounds(self) -> int:
+        """As many as the method takes, if it takes only one number."""
+        return self.method.only_rounds or 6
 
     @property
     def described(self) -> bool:
@@ -153,7 +157,6 @@ PLAIN = tuple(
         entry.name,
         entry.default().prepare(task(0), where),
         where,
-        rounds=entry.default().only_rounds or 6,
         status="none"
         if entry.protection is Protection.NONE
         else _CLAIMED.get(entry.name, "proved"),
@@ -170,19 +173,16 @@ ROWS = (
         "counts, masks",
         PrivateCounts(_COLUMNS, privacy=_MASKED_COUNTS),
         _CLIENTS,
-        rounds=1,
     ),
     Row(
         "counts, add/remove, exact sums between peers",
         PrivateCounts(_COLUMNS, privacy=_COUNTS_COMING),
         network.ExactSum(_RING, by="tree"),
-        rounds=1,
     ),
     Row(
         "counts, budgets per owner, clients drawn",
         PrivateCounts(_COLUMNS, privacy=_OWN_COUNTS),
         _DRAWN,
-        rounds=1,
     ),
     Row(
         "table 1, masks, medians",
@@ -190,44 +190,37 @@ ROWS = (
             (tables(0).column("age"),), _COLUMNS[0], ["age"], bins=4, privacy=_MASKED_COUNTS
         ),
         _CLIENTS,
-        rounds=1,
     ),
     Row(
         "table 1, add/remove, exact sums between peers",
         PrivateTableOne(_COLUMNS, shares={"age": 2.0}, privacy=_COUNTS_COMING),
         network.ExactSum(_RING, by="tree"),
-        rounds=1,
     ),
     Row(
         "table 1, budgets per owner, clients drawn",
         PrivateTableOne(_COLUMNS, privacy=_OWN_COUNTS),
         _DRAWN,
-        rounds=1,
     ),
-    Row("table 1, no privacy", PrivateTableOne(_COLUMNS), _CLIENTS, rounds=1, status="none"),
+    Row("table 1, no privacy", PrivateTableOne(_COLUMNS), _CLIENTS, status="none"),
     Row(
         "survival, masks",
         PrivateSurvival(tables(0).column("age"), _COLUMNS[0], intervals=5, privacy=_MASKED_COUNTS),
         _CLIENTS,
-        rounds=1,
     ),
     Row(
         "survival, add/remove, exact sums between peers",
         PrivateSurvival(_COLUMNS[1], _COLUMNS[0], privacy=_COUNTS_COMING),
         network.ExactSum(_RING, by="tree"),
-        rounds=1,
     ),
     Row(
         "survival, budgets per owner, clients drawn",
         PrivateSurvival(_COLUMNS[1], _COLUMNS[0], privacy=_OWN_COUNTS),
         _DRAWN,
-        rounds=1,
     ),
     Row(
         "survival, no privacy",
         PrivateSurvival(_COLUMNS[1], _COLUMNS[0]),
         _CLIENTS,
-        rounds=1,
         status="none",
     ),
     Row(
@@ -240,7 +233,6 @@ ROWS = (
             privacy=_MASKED_COUNTS,
         ),
         _CLIENTS,
-        rounds=4,
     ),
     Row(
         "cox, add/remove, exact sums between peers",
@@ -252,33 +244,28 @@ ROWS = (
             privacy=_COUNTS_COMING,
         ),
         network.ExactSum(_RING, by="tree"),
-        rounds=4,
     ),
     Row(
         "cox, no privacy",
         PrivateCox(_COLUMNS[1], tables(0).column("ill"), _COLUMNS[:1]),
         _CLIENTS,
-        rounds=4,
         status="none",
     ),
-    Row("counts, no privacy", PrivateCounts(_COLUMNS), _CLIENTS, rounds=1, status="none"),
+    Row("counts, no privacy", PrivateCounts(_COLUMNS), _CLIENTS, status="none"),
     Row(
         "regression, masks",
         PrivateGLM(_DESIGN, tables(0).column("sex"), "binomial", privacy=_MASKED_COUNTS),
         _CLIENTS,
-        rounds=4,
     ),
     Row(
         "regression, add/remove, exact sums between peers",
         PrivateGLM(_DESIGN, tables(0).column("sex"), "binomial", 3, privacy=_COUNTS_COMING),
         network.ExactSum(_RING, by="tree"),
-        rounds=3,
     ),
     Row(
         "regression, no privacy",
         PrivateGLM(_DESIGN, tables(0).column("sex"), "binomial"),
         _CLIENTS,
-        rounds=4,
         status="none",
     ),
     Row(
@@ -291,7 +278,6 @@ ROWS = (
             privacy=_MASKED_COUNTS,
         ),
         _CLIENTS,
-        rounds=3,
     ),
     Row("dgd, random activation", DGD(step=0.1), _SLEEPY, status="none"),
     Row("gradient descent", GradientDescent(step=0.1), _CLIENTS, status="none"),
