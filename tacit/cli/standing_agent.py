@@ -18,6 +18,9 @@ from tacit.errors import ConfigError
 if TYPE_CHECKING:
     from tacit.deploy.standing.site import Site
 
+_BACK_SECONDS = 60.0
+"""How long an agent that starts again is waited for."""
+
 
 def serve(folder: Path, port: int | None, *, verbose: bool, json_logs: bool) -> int:
     """See `tacit site serve --help`."""
@@ -42,7 +45,8 @@ def serve(folder: Path, port: int | None, *, verbose: bool, json_logs: bool) -> 
             words += [] if port is None else ["--page", str(port)]
             words += ["--verbose"] * verbose + ["--json-logs"] * json_logs
             sys.stdout.flush()
-            os.execv(sys.executable, [sys.executable, "-m", "tacit", *words])
+            # the installed tacit, and not one in the folder where the agent was started
+            os.execv(sys.executable, [sys.executable, "-P", "-m", "tacit", *words])
         say("Stopped; nothing is lost: `tacit site serve` resumes.")
         return 0
 
@@ -82,23 +86,19 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
                 "upgrade -- pip install -U '.[deploy]'"
             )
         with upgrading(site):
-            begun = _begun(site)
             if not runs(site):
-                if begun:
-                    raise ConfigError(
-                        f"run {begun} has begun, and ends with the version that it began with, "
-                        f"{tacit.__version__}; let it end first (tacit site serve), or withdraw "
-                        f"from it (tacit site refuse {begun.partition(',')[0]})"
-                    )
+                _check_ended(site)
                 return _installed(words)
+            before = serving(site).get("since")
             ask(site, Asked.PAUSE)
             try:
-                if begun:
+                if begun := _begun(site):
                     say(
                         f"Run {begun} ends with the version that it began with: the agent finishes "
                         "it first. Ctrl-C gives up; `tacit site refuse` withdraws from a run ..."
                     )
                 wait(lambda: serving(site).get("doing") == "paused" or not runs(site))
+                _check_ended(site)  # the agent may have been stopped meanwhile
                 code = _installed(words)
             except BaseException:
                 ask(site, None)
@@ -106,9 +106,25 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
             ask(site, Asked.RESTART if code == 0 and runs(site) else None)
             if runs(site):
                 say("The agent starts again." if code == 0 else "The agent goes on as it was.")
+            if code == 0 and runs(site):  # until it is back, nobody may take it for stopped
+                wait(lambda: serving(site).get("since") not in (None, before), _BACK_SECONDS)
             return code
 
     return guarded(command, as_json=False)
+
+
+def _check_ended(site: Site) -> None:
+    """Refuse to install anything between the beginning and the end of a run.
+
+    Raises:
+        ConfigError: a run has begun and not ended.
+    """
+    if begun := _begun(site):
+        raise ConfigError(
+            f"run {begun} has begun, and ends with the version that it began with, "
+            f"{tacit.__version__}; let it end first (tacit site serve), or withdraw from it (tacit "
+            f"site refuse {begun.partition(',')[0]})"
+        )
 
 
 def _begun(site: Site) -> str:
@@ -132,7 +148,7 @@ def _installed(words: Sequence[str]) -> int:
     if code:
         say(f"{words[0]} ended with exit code {code}.")
         return FAILED
-    asked = [sys.executable, "-m", "tacit", "--version"]
+    asked = [sys.executable, "-P", "-m", "tacit", "--version"]
     found = subprocess.run(asked, capture_output=True, text=True, check=False)
     version = (found.stdout.split() or ["unknown"])[-1]
     if version == tacit.__version__:

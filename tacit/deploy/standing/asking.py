@@ -90,6 +90,8 @@ def runs(site: Site) -> bool:
 
 
 def _is_held(path: Path) -> bool:
+    if not path.exists():  # whoever holds it has made it; others would make it theirs
+        return False
     try:
         FileLock(path).release()
     except BlockingIOError:

@@ -103,7 +103,8 @@ def _command(site: Site, entry: Entry) -> list[str]:
     if own is not None:
         words += ["--data", str(site.datasets[own]), "--ledger", str(site.ledger)]
         words += ["--dataset", own]
-    return [sys.executable, "-m", "tacit", *words]
+    # the installed tacit, and not one in the folder where the agent was started
+    return [sys.executable, "-P", "-m", "tacit", *words]
 
 
 def started(command: list[str], log: Path) -> subprocess.Popen[bytes]:

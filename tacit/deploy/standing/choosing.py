@@ -157,9 +157,11 @@ class Chooser:
     def _may_begin(self, entry: Entry) -> bool:
         """Whether the neighbours know that all have signed, and all members are still trusted.
 
-        And have one version: a run ends with the one that it began with.
+        And have one version, as they said since this agent was started: a run ends with the one
+        that it began with.
         """
-        if self.neighbours(entry) - entry.informed - entry.met:
+        around = self.neighbours(entry)
+        if around - entry.informed - entry.met or around - set(self.versions):
             return False
         if others(entry, self.versions):
             return False

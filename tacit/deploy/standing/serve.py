@@ -64,6 +64,7 @@ class Agent:
     _wrote: float = 0.0
     _told: str = ""
     _begun: bool = False
+    _since: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
         self._queue, self._bundling = Queue(self.site), Bundling(self.site)
@@ -285,6 +286,7 @@ class Agent:
             "format": "tacit-serving-1",
             "time": time.time(),
             "pid": os.getpid(),
+            "since": self._since,
             "doing": doing,
             "run": None if child is None else child.entry.run,
             "page": self.page,

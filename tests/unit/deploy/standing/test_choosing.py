@@ -15,7 +15,9 @@ from tests.standing import Three
 
 def a_chooser(three: Three) -> Chooser:
     """North's."""
-    return Chooser(three.sites["north"], lambda entry, told: None)
+    made = Chooser(three.sites["north"], lambda entry, told: None)
+    made.versions = dict.fromkeys(("south", "west"), tacit.__version__)
+    return made
 
 
 def test_a_run_begins_when_the_neighbours_know_that_all_have_signed(three: Three) -> None:
@@ -40,6 +42,8 @@ def test_a_run_begins_when_the_neighbours_know_that_all_have_signed(three: Three
 def test_a_run_begins_when_all_have_one_version(three: Three) -> None:
     chooser, entry, queue = a_chooser(three), three.ready(), three.queues["north"]
     queue.note(entry, informed=["south", "west"])
+    chooser.versions = {"south": tacit.__version__}
+    assert chooser.next(queue.entries()) is None  # west was not heard since the start
     with closing(Lobby(three.sites["north"], queue)) as lobby:
         for version in ("0.1.0", ""):  # before lists had a version
             lobby.versions = {"south": tacit.__version__, "west": version}

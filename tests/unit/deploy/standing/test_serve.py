@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import tacit
 from tacit.deploy.identity.pinning import distrust
 from tacit.deploy.standing.asking import (
     Asked,
@@ -29,7 +30,9 @@ from tests.standing import Three
 
 def an_agent(three: Three) -> Agent:
     """North's agent."""
-    return Agent(three.sites["north"], threading.Event())
+    made = Agent(three.sites["north"], threading.Event())
+    made._chooser.versions = dict.fromkeys(("south", "west"), tacit.__version__)
+    return made
 
 
 def test_an_agent_stops_when_it_is_asked_and_only_one_serves(three: Three) -> None:
@@ -37,6 +40,8 @@ def test_an_agent_stops_when_it_is_asked_and_only_one_serves(three: Three) -> No
     for name in ("south", "west"):
         distrust(site.keys, name)  # nobody to meet
     ask(site, Asked.STOP)  # of an earlier agent
+    assert not runs(site)
+    assert not (site.folder / "serve.lock").exists()  # whoever asks may be another user
     agent, ended = an_agent(three), list[Asked]()
     thread = threading.Thread(target=lambda: ended.append(agent.serve()))
     thread.start()
