@@ -126,11 +126,6 @@ class Binding:
         return self._known is not None
 
     @property
-    def sent(self) -> bool:
-        """Whether it is recorded beside the keys that a message has left."""
-        return self._head is not None
-
-    @property
     def ledger(self) -> Path:
         """The path of the run's own ledger, if the owner gives none."""
         return self.folder / "ledger"

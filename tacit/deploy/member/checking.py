@@ -121,19 +121,17 @@ def check_rehearsal(manifest: Manifest) -> None:
         )
 
 
-def check_versions(state: Path, *, sent: bool = True) -> None:
+def check_versions(state: Path) -> None:
     """Refuse to resume with other versions, whose stored states may have another meaning.
 
-    Args:
-        state: folder of the state.
-        sent: whether a message has left; before the first, the run begins with the versions of now.
+    As long as there is no journal the run begins, with the versions of now.
 
     Raises:
         ConfigError: other versions.
     """
     now = versions()
     path = state / "versions.json"
-    if not sent or not path.exists():
+    if not path.exists() or not (state / "journal.db").exists():
         write_json(path, now)
         return
     before = json.loads(path.read_bytes())

@@ -158,7 +158,7 @@ def _part(
         jax.enable_x64(True),
     ):
         binding.check(digest_of(keys, prepared))
-        check_versions(options.state, sent=binding.sent)
+        check_versions(options.state)
         run_ = declared(manifest, prepared, number, grid=not tested)
         if not tested:
             check_secure(run_)

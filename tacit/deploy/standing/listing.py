@@ -20,7 +20,7 @@ _MOST_RUNS = 200
 _OLD = timedelta(days=30)
 """After which others are no longer told of a run that was refused or has failed."""
 
-_LONGEST_VERSION = 40
+_VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 
 BEGUN, ENDED = "begun", "ended"
 _AT = {State.BEGUN: BEGUN, State.FINISHED: ENDED}
@@ -90,6 +90,7 @@ def read_list(data: bytes) -> Told:
             for run, about in islice(runs.items(), _MOST_RUNS)
             if _RUN.fullmatch(run)
         }
-        return Told(str(found.get("version", ""))[:_LONGEST_VERSION], known)
+        version = str(found.get("version", ""))
+        return Told(version if _VERSION.fullmatch(version) else "", known)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Told()

@@ -37,7 +37,7 @@ def overview(site: Site, queue: Queue) -> dict[str, Any]:
     agent, entries = serving(site), queue.entries()
     card = site.load_keys().card
     heard: Mapping[str, float] = agent.get("heard", {})
-    versions: Mapping[str, str] = agent.get("versions", {})
+    versions: Mapping[str, str] | None = agent.get("versions")
     return {
         "format": "tacit-site-1",
         "name": card.name,
@@ -53,7 +53,7 @@ def overview(site: Site, queue: Queue) -> dict[str, Any]:
                 "name": name,
                 "address": each.address,
                 "heard_seconds": heard.get(name),
-                "version": versions.get(name),
+                "version": (versions or {}).get(name),
                 "fingerprint": each.fingerprint(),
             }
             for name, each in trusted(site.keys).items()
@@ -79,7 +79,9 @@ def _dataset(site: Site, owner: str, name: str, entries: list[Entry]) -> dict[st
     }
 
 
-def _run(entry: Entry, own: str, running: bool, versions: Mapping[str, str]) -> dict[str, Any]:
+def _run(
+    entry: Entry, own: str, running: bool, versions: Mapping[str, str] | None
+) -> dict[str, Any]:
     study, decision = entry.study, entry.decision
     status = _status(entry) if entry.state in (State.BEGUN, State.FINISHED) else {}
     return {
@@ -92,8 +94,8 @@ def _run(entry: Entry, own: str, running: bool, versions: Mapping[str, str]) -> 
         "dataset": None if decision is None else decision.dataset,
         "state": "running" if running else entry.state.value,
         "signed": list(entry.signed),
-        "waits_for": _waits_for(entry, own, status if running else {}),
-        "other_versions": others(entry, versions) if entry.state is State.READY else {},
+        "waits_for": _waits_for(entry, own, status if running else {}, versions),
+        "other_versions": others(entry, versions or {}) if entry.state is State.READY else {},
         "refused_by": sorted(entry.refusals),
         "failure": f"failed: {SEE_LIST}" if entry.failure else "",
         "progress": {key: status[key] for key in _PROGRESS if key in status},
@@ -103,15 +105,19 @@ def _run(entry: Entry, own: str, running: bool, versions: Mapping[str, str]) -> 
     }
 
 
-def _waits_for(entry: Entry, own: str, status: Mapping[str, Any]) -> list[str]:
-    """Whom a run waits for: to sign, to be told of it, or to send a message."""
+def _waits_for(
+    entry: Entry, own: str, status: Mapping[str, Any], versions: Mapping[str, str] | None
+) -> list[str]:
+    """Whom a run waits for: to sign, to be told of it, to be heard, or to send a message."""
     match entry.state:
         case State.PROPOSED:
             return ["you"]
         case State.SIGNING:
             return list(entry.unsigned)
         case State.READY:
-            return sorted(neighbours_of(entry, own) - entry.informed - entry.met)
+            around = neighbours_of(entry, own)
+            unheard = frozenset[str]() if versions is None else around - set(versions)
+            return sorted((around - entry.informed - entry.met) | unheard)
         case _:
             return list(status.get("waiting_for", ()))
 

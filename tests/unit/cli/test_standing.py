@@ -157,6 +157,7 @@ def test_an_upgrade_waits_for_what_has_begun(three: Three, monkeypatch: pytest.M
 def test_a_list_says_who_has_another_version(three: Three) -> None:
     folder, entry = three.sites["north"].folder, three.ready()
     said = {"time": time.time(), "doing": "meets", "version": "0.2.0"}
+    three.queues["north"].note(entry, informed=["south", "west"])
     for versions, known in (({"south": "0.1.0"}, True), ({"south": tacit.__version__}, False)):
         text = json.dumps({**said, "versions": versions})
         (folder / "serving.json").write_text(text)
@@ -164,6 +165,8 @@ def test_a_list_says_who_has_another_version(three: Three) -> None:
         assert "in no run (tacit 0.2.0)" in output
         told = f"{entry.run[:12]}: begins when all have one version of tacit; south has 0.1.0"
         assert (told in output) == known
+        (row,) = json.loads(gives("list", "--site", folder, "--json")[1])["runs"]
+        assert row["waits_for"] == ["west"]  # it knows of the run, and was not heard
         assert ("waits for one version: south" in " ".join(output.split())) == known
 
 

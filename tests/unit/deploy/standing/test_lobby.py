@@ -90,7 +90,9 @@ def test_a_list_that_is_none_is_ignored(three: Three) -> None:
     said = {"format": "tacit-lobby-1", "runs": good}
     found = read_list(json.dumps(said).encode())
     assert (found.version, list(found.runs)) == ("", ["0" * 64])
-    assert read_list(json.dumps({**said, "version": "9" * 80}).encode()).version == "9" * 40
+    for version, taken in (("0.2.0.dev4", True), ("9" * 80, False), ("1\x1b[31m", False)):
+        found = read_list(json.dumps({**said, "version": version}).encode())
+        assert found.version == (version if taken else "")
 
 
 def test_what_is_handed_over_is_checked_like_a_file(
