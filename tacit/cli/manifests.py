@@ -70,6 +70,7 @@ def new(
     """Write a manifest from a study and the cards of its members."""
     from tacit.cli.console import guarded, say
     from tacit.deploy.files import write_text
+    from tacit.deploy.identity.parts import admit_pinned
     from tacit.deploy.operate.proposal import propose
     from tacit.errors import ConfigError
     from tacit.study.read import read_study
@@ -78,7 +79,7 @@ def new(
         if file.exists():
             raise ConfigError(f"{file} exists already; a new manifest needs a new name")
         manifest = propose(
-            read_study(study),
+            read_study(study, admit_pinned),
             data,
             [_card_and_records(text) for text in agent],
             coordinator,

@@ -27,11 +27,12 @@ def rehearse(
     """See `tacit rehearse --help`."""
 
     def command() -> int:
+        from tacit.deploy.identity.parts import admit_pinned
         from tacit.deploy.operate.finished import read_finished
         from tacit.deploy.operate.rehearse import perform, prepare, with_agents, with_rounds
         from tacit.study import demo
 
-        source = demo.study() if study is None else read_study(study)
+        source = demo.study() if study is None else read_study(study, admit_pinned)
         if rounds is not None:
             source = with_rounds(source, rounds)
         if agents is not None:

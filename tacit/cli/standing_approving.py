@@ -38,6 +38,7 @@ def propose(
 
     def command() -> int:
         from tacit.deploy.files import write_text
+        from tacit.deploy.identity.parts import admit_pinned
         from tacit.deploy.identity.pinning import trust, trusted
         from tacit.deploy.standing.approval import invite
         from tacit.deploy.standing.members import code_of_run, read_member, remember, remove
@@ -51,7 +52,7 @@ def propose(
         }
         if output is not None and output.exists():
             raise ConfigError(f"{output} exists already; give another --output")
-        source = read_study(study)
+        source = read_study(study, admit_pinned)
         new = [read_member(path) for path in members]
         if lost := sorted(set(told) - {each.card.name for each in new}):
             raise ConfigError(f"--fingerprint {lost[0]}: no --member file is of that name")

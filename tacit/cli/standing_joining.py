@@ -27,6 +27,7 @@ def join(
 
     def command() -> int:
         from tacit.deploy.agreement.declare import count
+        from tacit.deploy.identity.parts import admit_pinned
         from tacit.deploy.standing import site as sites
         from tacit.study.read import read_study
 
@@ -34,7 +35,7 @@ def join(
         if study is not None:
             if data is None or records is not None:
                 raise ConfigError("--study counts the records of --data, instead of --records")
-            counted = count(read_study(study), data)
+            counted = count(read_study(study, admit_pinned), data)
             declared, told = counted.declare, counted.unfit
         elif data is not None:
             check_table(data)

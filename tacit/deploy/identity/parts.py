@@ -117,10 +117,13 @@ def admit_pinned(found: Sequence[Part]) -> None:
 
 
 def _check_pinned(part: AgreedPart, pins: Mapping[str, Sequence[str]]) -> None:
-    if part.sha256 not in pins.get(part.distribution, ()):
+    known = pins.get(part.distribution, ())
+    if part.sha256 not in known:
+        pinned_are = " or ".join(each[:12] for each in known)
+        instead = f" (pinned: {pinned_are}; installed: {part.sha256[:12]})" if known else ""
         raise ConfigError(
-            f"the run needs the {part}, which is not pinned here, so it is not imported; read "
-            "its code, compare its digest with the others' over another channel, and pin it: "
+            f"the run needs the {part}, which is not pinned here{instead}, so it is not imported; "
+            "read its code, compare its digest with the others' over another channel, and pin it: "
             f"{_command(part)}"
         )
 

@@ -146,7 +146,8 @@ class Ending:
         ends = time.monotonic() + (LINGER if again else max(self._terms.patience, LINGER))
         while not self._mailbox.wait_finished(self._terms.ask_every) and time.monotonic() < ends:
             self._progress.stop_if_asked()
-            if not (awaited := self._neighbours.unfinished()):
+            # started again, it is there for one that was left out and has come back
+            if not (awaited := self._neighbours.unfinished(left_out=again)):
                 break
             self._neighbours.keep_heard()
             self._neighbours.ask([self._last(other) for other in awaited])

@@ -339,9 +339,13 @@ class Neighbours:
                 del reached[sender]
         return min(reached.values(), default=0)
 
-    def unfinished(self) -> list[int]:
-        """Awaited neighbours that have not yet said that they need nothing more."""
-        gone = {*self.mailbox.finished, *self.mailbox.left_out()}
+    def unfinished(self, *, left_out: bool = False) -> list[int]:
+        """Neighbours that have not yet said that they need nothing more.
+
+        Args:
+            left_out: whether to name those that are left out, too.
+        """
+        gone = {*self.mailbox.finished, *(() if left_out else self.mailbox.left_out())}
         return [sender for sender in self.cards if sender not in gone]
 
     def remember_absences(self) -> None:

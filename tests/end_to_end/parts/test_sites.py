@@ -69,6 +69,35 @@ def test_sites_run_it_once_every_owner_has_pinned_it(study: Path, tacit: Command
     assert len(models) == 3 and np.isfinite(models).all()
 
 
+@pytest.mark.long
+def test_no_command_for_sites_imports_what_is_not_pinned(study: Path, tacit: Command) -> None:
+    folder = study.parent
+    package = folder / "site" / "acme_parts" / "__init__.py"
+    package.write_text(f"open({str(folder / 'imported')!r}, 'w').close()\n{package.read_text()}")
+    data = ("--data", folder / "records.csv")
+    tacit("keys", "new", folder / "keys", "--name", "north", "--address", "localhost:7447")
+    own = ("--name", "north", "--address", "localhost:7447", "--epsilon", "1")
+    tacit("site", "join", *own, *data, "--records", "40", "--site", folder / "first")
+    agents = ("--agent", f"{folder / 'keys' / 'card.toml'}=40")
+    commands = (
+        ("rehearse", study, "--output", folder / "rehearsal"),
+        ("check", study, *data),
+        ("manifest", "new", study, folder / "run.toml", *data, *agents),
+        ("site", "join", *own, *data, "--study", study, "--site", folder / "second"),
+        ("site", "propose", study, "--site", folder / "first"),
+    )
+    for command in commands:
+        assert "which is not pinned here" in tacit(*command, code=2).stderr
+        assert not (folder / "imported").exists()
+    pin(tacit)
+    tacit(*commands[3])
+    assert (folder / "imported").exists()
+    # another digest is pinned
+    package.write_text(package.read_text() + "CHANGED = True\n")
+    told = tacit(*commands[0], code=2).stderr
+    assert "(pinned: " in told and "; installed: " in told
+
+
 @pytest.mark.slow
 def test_records_are_counted_for_a_study_of_others_with_pinned_parts_only(
     study: Path, tacit: Command

@@ -208,6 +208,24 @@ def test_who_is_missing_for_good_leaves_a_run_of_the_others(star: Callable[..., 
         assert run.parties[number].rounds == 6
 
 
+@pytest.mark.long
+def test_a_coordinator_that_starts_again_waits_for_who_was_left_out(
+    star: Callable[..., Star],
+) -> None:
+    run = star(masks=Masks(1, 3, attempts=9), skipping=True, patience=4.0)
+    for thread in [run.start(i) for i in (0, 1, 2, SERVER)]:
+        thread.join(300)
+    model = run.answers[SERVER]
+    again = [run.start(i) for i in (0, 1, 2, SERVER)]
+    for thread in again[:3]:
+        thread.join(300)
+    time.sleep(1.0)
+    for thread in [run.start(3), *again]:
+        thread.join(300)
+    np.testing.assert_array_equal(run.answers[3], model)
+    assert run.answers[SERVER] is None
+
+
 @pytest.mark.slow
 def test_when_no_attempt_is_left_the_model_so_far_is_the_answer(
     star: Callable[..., Star],
