@@ -17,7 +17,7 @@ import numpy as np
 from jax.typing import ArrayLike, DTypeLike
 from jaxtyping import Array, Int, Int64, PRNGKeyArray
 
-from tacit._engine.mistakes import started
+from tacit._engine.mistakes import nothing_kept, started
 from tacit._engine.mixing import client_inbox, server_inbox
 from tacit._engine.plan import Plan
 from tacit._engine.shared_noise import PairSecrets
@@ -154,7 +154,8 @@ class AgentStep:
             replay: value released earlier, used instead of asking the objective.
         """
         common, scale = self._common(at), self.scale(at)
-        state, payload, released = _send(common, state, objective, scale, replay)
+        with nothing_kept(self.plan.method):
+            state, payload, released = _send(common, state, objective, scale, replay)
         return state, to_bytes(payload), released
 
     def form(self, at: At, state: State, objective: AbstractPrivate | None) -> Any:
@@ -163,7 +164,8 @@ class AgentStep:
         phase = self.plan.method.phases()[at.phase]
         # a desk may know no secrets of pairs, and a release has the form of its answer
         released = self.plan.answer(phase) if phase.hides.shares else None
-        return eqx.filter_eval_shape(_send, common, state, objective, scale, released)[:2]
+        with nothing_kept(self.plan.method):
+            return eqx.filter_eval_shape(_send, common, state, objective, scale, released)[:2]
 
     def ask(self, at: At, state: State, objective: AbstractPrivate | None) -> Any:
         """The private answer of a phase's query, for a mechanism that is applied elsewhere."""

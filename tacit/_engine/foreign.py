@@ -77,13 +77,13 @@ def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod)
         if opaque(_bare(part)):
             found.append(
                 f"the {label} {type(part).__name__} computes with code that is not tacit's, which "
-                f"uses public values only{besides.get(label, '')}"
+                f"leaves tacit's as it is and uses public values only{besides.get(label, '')}"
             )
     if opaque(_bare(method)):
         found.append(
             f"the method {type(method).__name__} computes with code that is not tacit's, which "
-            "states the same phases whenever it is asked, and in which nothing but the queries "
-            "uses private values"
+            "leaves tacit's as it is, states the same phases whenever it is asked, and uses "
+            "private values in queries only"
         )
     return tuple(found)
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from tacit.arguments.answers import Fits, answer, anything, array_of, hold, numbers_only
 from tacit.errors import ConfigError
-from tacit.method.phase import Phase
+from tacit.method.phase import AbstractMethod, Phase
 from tacit.types import Index, Role, Vector
 
 _DECIDED = (
@@ -49,6 +49,8 @@ def told(function: Callable[..., Any], phase: Phase | None = None) -> Generator[
     """
     try:
         yield
+    except jax.errors.UnexpectedTracerError:
+        raise  # `nothing_kept` tells of it
     except _DECIDED as error:
         raise ConfigError(
             f"{_place(function, phase)} asks in Python for the value of an array, which is not "
@@ -62,6 +64,25 @@ def told(function: Callable[..., Any], phase: Phase | None = None) -> Generator[
         raise ConfigError(
             f"{_place(function, phase)} computes with None. The phase has no query, so the "
             "`released` of its message is None: give it query= and release=, or do without it"
+        ) from error
+
+
+@contextmanager
+def nothing_kept(method: AbstractMethod) -> Generator[None, None, None]:
+    """Say what is wrong where a function uses what a query computed and did not answer.
+
+    JAX notices this only when the program is run, and does not say which function it was.
+
+    Raises:
+        ConfigError: such a value is used.
+    """
+    try:
+        yield
+    except jax.errors.UnexpectedTracerError as error:
+        raise ConfigError(
+            f"a function of {type(method).__name__} computes a value and keeps it where another "
+            "one finds it. Only states, messages and the answers of queries, with their noise, "
+            "pass from one function to the next; return the value in one of these"
         ) from error
 
 

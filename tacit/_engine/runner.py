@@ -29,6 +29,7 @@ from tacit._engine.loop import Progress
 from tacit._engine.measures import DIVERGENCE, History, solutions
 from tacit._engine.memory import check_trials, exhausted
 from tacit._engine.metrics import Metric, check_size, named, value_of
+from tacit._engine.mistakes import nothing_kept
 from tacit._engine.plan import Plan
 from tacit._engine.result import Result
 from tacit._engine.shortened import shortened
@@ -208,6 +209,7 @@ def run(
     with (
         jax.enable_x64(runtime.precision == "float64"),
         exhausted(runtime.trials),
+        nothing_kept(method),
         checked_meanwhile(problem) as looked,
     ):
         point, stationary = _reference(problem, reference)

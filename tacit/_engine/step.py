@@ -1,13 +1,16 @@
 """One agent's half of a phase: the only code that every runtime shares.
 
-`ask` is the only place where a private objective meets a method. `send` applies the mechanism to
-the answer; if noise is drawn outside compiled code, `send` receives the release.
+`ask` is the only place where a private objective meets a method; a query is traced apart, so that
+what it computes cannot be used outside it. `send` applies the mechanism to the answer; if noise is
+drawn outside compiled code, `send` receives the release.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import equinox as eqx
+import jax
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from tacit._engine.keys import PhaseKeys, phase_keys
@@ -115,9 +118,15 @@ def ask(
     if objective is None:
         raise TypeError(f"phase {phase.name!r} asks a private objective, but a server has none")
     shown = phase.release.mechanism.shown(objective, scale, keys.objective)
-    takes, given = "state, objective, context, key", (state, shown, context, keys.sample)
-    fits = answered(phase, context.dimension)
-    return traced(phase.query, *given, phase=phase, takes=takes, fits=fits)
+    takes, fits = "state, objective, context, key", answered(phase, context.dimension)
+    private, rest = eqx.partition(shown, eqx.is_array)
+
+    def asked(private: Any) -> Any:
+        given = (state, eqx.combine(private, rest), context, keys.sample)
+        return traced(phase.query, *given, phase=phase, takes=takes, fits=fits)
+
+    # in a trace of its own: JAX refuses values that a query leaves elsewhere than in its answer
+    return jax.jit(asked, inline=True)(private)
 
 
 def receive(phase: Phase, state: State, inbox: Inbox, context: Context) -> Any:

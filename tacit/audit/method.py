@@ -14,6 +14,7 @@ from tacit import checks as arguments
 from tacit._engine import inputs
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import Contract, contract
+from tacit._engine.mistakes import nothing_kept
 from tacit._engine.plan import as_arrays
 from tacit.arguments import checked
 from tacit.audit.checks import Check
@@ -123,25 +124,26 @@ def audit_method(
             None if claim.unit is Unit.AGENT else claim.records_per_person,
         )
     )
-    checks, untested = _checks(agreed, problem, method, neighbours, claim)
-    events = agreed.events[owner]
-    runs = Runs(agreed, problem, neighbours)
-    gaussian = is_gaussian(events)
-    settings: dict[str, Any] = {
-        "delta": claim.delta,
-        "gaussian": gaussian,
-        "curve": None if gaussian else scaled(events),
-    }
-    seen = attack(
-        runs,
-        _likelihoods if runs.exact else learned,
-        claim=claim.epsilon,
-        when=list(looks(trials)) if stop else [(trials, 1.0)],
-        batch=runs.batch(trials, LOOKS[0][0]),
-        confidence=confidence,
-        settings=settings,
-        progress=shower,
-    )
+    with nothing_kept(method):
+        checks, untested = _checks(agreed, problem, method, neighbours, claim)
+        events = agreed.events[owner]
+        runs = Runs(agreed, problem, neighbours)
+        gaussian = is_gaussian(events)
+        settings: dict[str, Any] = {
+            "delta": claim.delta,
+            "gaussian": gaussian,
+            "curve": None if gaussian else scaled(events),
+        }
+        seen = attack(
+            runs,
+            _likelihoods if runs.exact else learned,
+            claim=claim.epsilon,
+            when=list(looks(trials)) if stop else [(trials, 1.0)],
+            batch=runs.batch(trials, LOOKS[0][0]),
+            confidence=confidence,
+            settings=settings,
+            progress=shower,
+        )
     needed = trials_to_reject(
         seen.scores, seen.others, claim.epsilon / 2.0, confidence=confidence, **settings
     )

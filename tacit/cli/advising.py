@@ -109,8 +109,8 @@ def _tell(advice: Advice) -> None:
         _other(change)
     say()
     say(
-        "This is about models without intervals. For a regression add --family binomial or "
-        "gaussian, or give its study: docs/planner.md has the formula."
+        "For the intervals of a regression, add --family binomial or gaussian, or give a study "
+        "with [model]; docs/planner.md has the formula of their widths."
     )
 
 

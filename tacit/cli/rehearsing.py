@@ -83,9 +83,9 @@ def rehearse(
                 "real people, delete them when you are done."
             )
         say(
-            f"If the {held.plural} are real, what came out is a release with noise, and adds to "
-            f"what a later run costs: rehearse with made-up {held.plural}, or publish neither it "
-            "nor what you conclude from it."
+            f"The answer of this rehearsal carries noise, as a release does. If the {held.plural} "
+            "are real, publishing it, or what you conclude from it, adds to what a later run "
+            f"costs. Rehearse with made-up {held.plural}, or keep it to yourself."
         )
         return FAILED if rehearsal.failing else 0
 

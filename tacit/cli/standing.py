@@ -103,7 +103,7 @@ def join(
     site: SiteFolder = HERE,
     json: Json = False,
 ) -> None:
-    """Create a site: keys, a ledger with a budget, and the file to send.
+    """Create a site: keys, a ledger, a file to send.
 
     Private keys are made here and never leave the directory.
     """

@@ -114,8 +114,8 @@ class Guarantees(Sequence[Guarantee]):
         raise PrivacyError(
             f"status {wanted.value!r} was required, but the guarantee of {worst.owner} is "
             f"{worst.status.value!r}{reason}. Choose a method or mode whose guarantee is "
-            f"{wanted.value}, or require {worst.status.value!r} and say so wherever the result is "
-            "shown."
+            f"{wanted.value}, or leave `require` out and state {worst.status.value!r} wherever the "
+            "result is shown."
         )
 
     def to_dict(self) -> dict[str, Any]:

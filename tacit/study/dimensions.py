@@ -101,8 +101,8 @@ def setting(source: Source, asked: Asked = Asked()) -> Setting:
     if records is None:
         if declared is None:
             raise ConfigError(
-                f"{source.name} does not say how many records a site has, and advice reads none: "
-                "give records=, a public number for all sites, or one for each"
+                f"advice reads no records, and {source.name} states no number of them: give "
+                "records=, a public number for all sites, or one for each"
             )
         each = declared.values() if isinstance(declared, Mapping) else np.atleast_1d(declared)
         counts = [max(1, round(float(number))) for number in each]

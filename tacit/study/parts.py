@@ -280,7 +280,7 @@ def declared(family: Family, select: Callable[..., EntryPoints] = entry_points) 
             stranger = other if part.own and other is not None else part
             raise ConfigError(
                 f"{stranger.distribution} declares the {family.word} {part.name!r}, which is one "
-                "of tacit's own; its author has to give it another name"
+                "of tacit's own; uninstall it until its author has given it another name"
             )
         if other is not None and other != part:
             raise ConfigError(

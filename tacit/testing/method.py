@@ -18,6 +18,7 @@ from tacit import checks
 from tacit._engine import context_of, inputs
 from tacit._engine.agent_step import from_bytes
 from tacit._engine.keys import PhaseKeys
+from tacit._engine.mistakes import nothing_kept
 from tacit._engine.plan import Plan
 from tacit._engine.runner import Simulation, run
 from tacit.arguments import checked
@@ -95,16 +96,17 @@ def check_method(
             "other must declare the same numbers as the problem: records per agent, normaliser and "
             "bounds"
         )
-    sizes_hold(subject)
-    forms_hold(subject)
-    numbers_hold(subject)
-    queries_draw_no_noise(subject)
-    noise_sees_no_data(subject)
-    sensitivities_hold(subject)
-    order_does_not_matter(subject)
-    releases_determine_what_leaves(subject)
-    trials_do_not_matter(subject)
-    simulations_agree(subject, _simulated(subject, trials=2))
+    with nothing_kept(method):
+        sizes_hold(subject)
+        forms_hold(subject)
+        numbers_hold(subject)
+        queries_draw_no_noise(subject)
+        noise_sees_no_data(subject)
+        sensitivities_hold(subject)
+        order_does_not_matter(subject)
+        releases_determine_what_leaves(subject)
+        trials_do_not_matter(subject)
+        simulations_agree(subject, _simulated(subject, trials=2))
     if method.name:
         keys_describe(type(method))
 
@@ -158,7 +160,8 @@ def noise_sees_no_data(subject: Subject) -> None:
     for phase, one, other in zip(subject.agreed.phases, *scales, strict=True):
         hold(
             np.array_equal(one, other),
-            f"phase {phase.name!r}: the noise scale differs on other data, which reveals the data",
+            f"phase {phase.name!r} has another noise scale when it is asked again, on other data: "
+            "it must follow from declared numbers alone",
         )
 
 

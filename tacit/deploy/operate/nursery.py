@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -121,6 +122,8 @@ def _member(command: Command) -> NoReturn:
         runpy.run_module("tacit", run_name="__main__", alter_sys=True)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except Exception:
+        traceback.print_exc()  # nobody else would, after `os._exit`
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

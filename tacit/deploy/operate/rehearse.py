@@ -33,7 +33,7 @@ from tacit.deploy.agreement.own import own_records
 from tacit.deploy.agreement.trial import simulated
 from tacit.deploy.files import write_text
 from tacit.deploy.identity.certificates import create_authority
-from tacit.deploy.identity.keys import Card, Keys, check_name, create
+from tacit.deploy.identity.keys import WARN_DAYS, Card, Keys, check_name, create
 from tacit.deploy.identity.pinning import trust
 from tacit.deploy.operate.nursery import Command, Processes
 from tacit.errors import ConfigError, RuntimeFailure
@@ -210,7 +210,7 @@ def _keys(source: Source, sites: Sequence[str], folder: Path) -> list[Keys]:
             name,
             f"{HOST}:{port}" if not star or number == len(names) - 1 else "",
             folder / "authority",
-            days=2,
+            days=WARN_DAYS + 1,  # the shortest without a warning
         )
         for number, (name, port) in enumerate(zip(names, free_ports(len(names)), strict=True))
     ]

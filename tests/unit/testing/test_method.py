@@ -49,7 +49,7 @@ RING = network.ring(4)
             planted.AsksNothing,
             "on other data the run ends in the same states",
         ),
-        (planted.ScalesByData, "the noise scale differs on other data"),
+        (planted.ScalesByData, "has another noise scale when it is asked again"),
         (planted.Counts, "another run with the same seed: other values are released"),
         (
             planted.Together,

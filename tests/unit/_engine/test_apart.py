@@ -1,0 +1,72 @@
+"""What a query computes, and does not answer, cannot be used anywhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit import network, problem
+from tacit.errors import ConfigError
+from tacit.privacy import ClippedGradient
+from tacit.testing import check_method
+from tests.unit.testing import planted
+
+KEPT: dict[str, Any] = {}
+
+
+class Computed(ClippedGradient):
+    """Keeps the gradient while it is traced."""
+
+    def __call__(self, state: Any, objective: Any, context: Any, key: Any) -> Any:
+        KEPT["value"] = objective.gradient(state.x)
+        return super().__call__(state, objective, context, key)
+
+
+class Given(ClippedGradient):
+    """Keeps a record."""
+
+    def __call__(self, state: Any, objective: Any, context: Any, key: Any) -> Any:
+        KEPT["value"] = objective.features[0]
+        return super().__call__(state, objective, context, key)
+
+
+class SendsComputed(planted.Right):
+    asks = Computed
+
+    def share(self, state: Any, released: Any, context: Any) -> Any:
+        return planted.State(state.x, released), KEPT["value"]
+
+
+class SendsGiven(SendsComputed):
+    asks = Given
+
+
+class StepsAlong(SendsComputed):
+    def share(self, state: Any, released: Any, context: Any) -> Any:
+        return planted.State(state.x, released - KEPT["value"]), state.x
+
+
+def task() -> problem.Problem:
+    rng = np.random.default_rng(0)
+    features = [rng.normal(size=(5, 3)) for _ in range(3)]
+    return problem.empirical_risk(features, [x[:, 0] for x in features], problem.Squared())
+
+
+@pytest.mark.parametrize("method", [SendsComputed, SendsGiven, StepsAlong])
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_value_that_a_query_keeps_is_refused(method: Any, exact: bool) -> None:
+    runtime = tacit.Simulation(exact=exact)
+    with pytest.raises(ConfigError, match=f"a function of {method.__name__} computes a value and"):
+        tacit.run(task(), network.ring(3), method(), rounds=1, seed=0, runtime=runtime)
+
+
+@pytest.mark.long
+def test_an_audit_and_a_check_refuse_it() -> None:
+    told = "a function of SendsComputed computes a value and keeps it"
+    with pytest.raises(ConfigError, match=told):
+        tacit.audit_method(task(), network.ring(3), SendsComputed(), rounds=1, trials=200, seed=0)
+    with pytest.raises(ConfigError, match=told):
+        check_method(task(), network.ring(3), SendsComputed(), rounds=1)
