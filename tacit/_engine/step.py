@@ -113,7 +113,8 @@ def ask(
         keys: randomness of this phase.
         scale: noise scale, for a mechanism that perturbs the objective.
     """
-    if phase.query is None or phase.release is None:
+    query = phase.query
+    if query is None or phase.release is None:
         raise TypeError(f"phase {phase.name!r} asks nothing")
     if objective is None:
         raise TypeError(f"phase {phase.name!r} asks a private objective, but a server has none")
@@ -123,7 +124,7 @@ def ask(
 
     def asked(private: Any) -> Any:
         given = (state, eqx.combine(private, rest), context, keys.sample)
-        return traced(phase.query, *given, phase=phase, takes=takes, fits=fits)
+        return traced(query, *given, phase=phase, takes=takes, fits=fits)
 
     # in a trace of its own: JAX refuses values that a query leaves elsewhere than in its answer
     return jax.jit(asked, inline=True)(private)

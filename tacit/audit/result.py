@@ -187,12 +187,17 @@ class Audit:
 
     def measured(self) -> str:
         """How far apart runs on both data sets are, in words; empty where noise is not Gaussian."""
-        if self.mu is None:
+        if self.mu is None or self.claimed_mu is None or self.mu_error is None:
             return ""
+        mu, claimed, error = (
+            f"{each:.3f}" if each < 100 else f"{each:.3g}"
+            for each in (self.mu, self.claimed_mu, self.mu_error)
+        )
+        away = abs(self.mu - self.claimed_mu) / self.mu_error
         return (
-            f"Runs on the two data sets are as far apart as mu = {self.mu:.3f} of Gaussian-DP, "
-            f"with a standard error of {self.mu_error:.3f}; the claim is "
-            f"mu = {self.claimed_mu:.3f}."
+            f"Runs on the two data sets are as far apart as mu = {mu} of Gaussian-DP, with a "
+            f"standard error of {error}; the claim is mu = {claimed}, {away:.1f} standard errors "
+            "away."
         )
 
     def power(self) -> str:
