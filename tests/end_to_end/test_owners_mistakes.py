@@ -98,15 +98,19 @@ class Owners:
                 assert process.poll() in (None, 0), log_of(self.rehearsal, number)[-3000:]
             time.sleep(self.draw.uniform(0.0, 0.3))
             number = self.draw.choice(MEMBERS)
-            now = round_of(self.rehearsal, number)
-            if self.running[number].poll() is not None or now <= moved[number] or now > ROUNDS - 5:
+            now = len(sent(self.rehearsal, number))
+            if self.running[number].poll() is not None or now <= moved[number]:
+                continue
+            if round_of(self.rehearsal, number) > ROUNDS - 5:
                 continue
             if number not in self.copies:
                 self.copy(number)
-                moved[number] = now  # a copy is an old one when the member has gone further
+                # a copy is an old one when the member has gone further, and the last message in
+                # the copy may not have been sent yet
+                moved[number] = len(sent(self.rehearsal, number)) + 1
             elif self.done["kills"] < kills:
                 self.mistake(self.draw.choice(MISTAKES), number)
-                moved[number] = round_of(self.rehearsal, number)
+                moved[number] = len(sent(self.rehearsal, number))
 
 
 @pytest.mark.slow

@@ -332,6 +332,18 @@ MUTANTS = (
         shape="ring, skip",
     ),
     _mutant(
+        "who was left out is not waited for after a new start",
+        "who was left out has seconds to come back to neighbours that are started again for it",
+        "all_end",
+        Change(
+            Ending,
+            "farewell",
+            "self._neighbours.unfinished(left_out=again)",
+            "self._neighbours.unfinished()",
+        ),
+        shape="ring, skip",
+    ),
+    _mutant(
         "a second content that is out of bounds not kept",
         "who answered twice is not told apart from who diverged",
         "one_content",
