@@ -45,6 +45,16 @@ class Owners:
         self.running[number].wait()
         self.done["kills"] += 1
 
+    def start_again(self, number: int) -> None:
+        """Start a member, and kill it when it has sent something more."""
+        before, ends = len(sent(self.rehearsal, number)), time.monotonic() + 120
+        self.running[number] = self.start(number)
+        while len(sent(self.rehearsal, number)) <= before:
+            assert time.monotonic() < ends
+            time.sleep(0.05)
+        self.running[number].kill()
+        self.running[number].wait()
+
     def refused(self, command: list[str]) -> None:
         """A start that must end by itself, with a sentence that says why."""
         ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -86,12 +96,15 @@ class Owners:
             self.instead(number, "state", None)
         elif what != "none":
             name = "state" if what == "put back" else "keys"
+            if what == "put back":
+                # from the ledger beside the keys it would go on with a copy of the same start
+                self.start_again(number)
             self.instead(number, name, self.copies.pop(number) / name)
         self.running[number] = self.start(number)
 
     def go(self, kills: int) -> None:
         """Until the run has ended; no mistakes after so many kills."""
-        moved, ends = dict.fromkeys(MEMBERS, -1), time.monotonic() + 3600
+        moved, ends = dict.fromkeys(MEMBERS, 0), time.monotonic() + 3600
         while any(process.poll() is None for process in self.running.values()):
             assert time.monotonic() < ends
             for number, process in self.running.items():
