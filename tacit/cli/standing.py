@@ -315,6 +315,6 @@ def upgrade(
 
     For example: tacit site upgrade -- pip install -U '.[deploy]'
     """
-    from tacit.cli.standing_agent import upgrade as renew
+    from tacit.cli.standing_upgrading import upgrade as renew
 
     raise typer.Exit(renew(site, command))
