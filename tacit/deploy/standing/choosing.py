@@ -130,6 +130,15 @@ class Chooser:
         around, begun = self.neighbours(entry), self.begun.get(entry.run, {})
         return {name: version for name, version in begun.items() if name in around}
 
+    def late(self, entry: Entry) -> str:
+        """What lets members end a run that has ended here with another version; or nothing."""
+        begun = self._begun_around(entry)
+        late = {name: said for name, said in begun.items() if said not in ("", tacit.__version__)}
+        if not late:
+            return ""
+        told = ", ".join(f"{name} is still at it with tacit {said}" for name, said in late.items())
+        return f"{told}: upgrade back to that until it has ended, or have it refused there"
+
     def of(self, entry: Entry) -> Tried:
         """What became of the attempts at a run."""
         return self._tried.setdefault(entry.run, Tried())

@@ -211,7 +211,7 @@ class Agent:
                 "was served for a member that came late"
                 if well
                 else f"cannot be served for a member that came late; {entry.folder / 'log.txt'} "
-                "says why"
+                "says why. " + chooser.late(entry)
             )
             log.log(
                 logging.INFO if well else logging.WARNING,
@@ -303,6 +303,7 @@ class Agent:
             "page": self.page,
             "version": _VERSION,
             "versions": self._chooser.versions,
+            "begun": self._chooser.begun,
             "heard": {}
             if lobby is None
             else {name: round(now - at, 1) for name, at in lobby.heard.items()},
