@@ -310,11 +310,12 @@ def upgrade(
 ) -> None:
     """Upgrade between two runs: wait, install, and start the agent again.
 
-    A run ends with the version that it began with, so the agent finishes what has begun first. If
-    the command fails, the agent goes on as it was. pip is that of this tacit's environment.
+    A run ends with the version that it began with, so the agent finishes what has begun first, and
+    tells the other sites, which begin nothing with it meanwhile. If the command fails, or what it
+    installed does not start, the agent goes on as it was. pip is that of this tacit's environment.
 
     For example: tacit site upgrade -- pip install -U '.[deploy]'
     """
-    from tacit.cli.standing_agent import upgrade as renew
+    from tacit.cli.standing_upgrading import upgrade as renew
 
     raise typer.Exit(renew(site, command))

@@ -53,6 +53,7 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
     doing = {
         "stopped": "not running: tacit site serve",
         "meets": "running, in no run",
+        "pausing": "about to pause for an upgrade",
         "paused": "paused for an upgrade",
     }
     told = doing.get(agent["doing"]) or f"in run {str(agent['run'])[:12]}"
@@ -93,15 +94,34 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
         number = each["run"][:12]
         if each["run"] in told_of:
             say(f"{number}: {told_of[each['run']]}")
-        if each["other_versions"]:
-            told = ", ".join(f"{name} has {said}" for name, said in each["other_versions"].items())
-            say(f"{number}: begins when all have one version of tacit; {told}")
+        if told := _versions(each, agent["version"]):
+            say(f"{number}: {told}")
         if each["bundle"]:
             say(f"{number}: report {each['report']}, bundle {each['bundle']}")
 
 
 def _claim(each: dict[str, Any]) -> str:
     return f" ({each['claim']})" if each["claim"] else ""
+
+
+def _versions(each: dict[str, Any], own: str) -> str:
+    """What has to be done where members have other versions; empty if nothing."""
+    begun = {name: said for name, said in each["begun_by"].items() if said != own}
+    if begun:
+        name, version = next(iter(begun.items()))
+        return (
+            f"{name} began it with tacit {version}: install that here (tacit site upgrade -- pip "
+            f"install tacit=={version}), or withdraw (tacit site refuse {each['run'][:12]})"
+        )
+    if not each["other_versions"]:
+        return ""
+    told = ", ".join(f"{name} has {said}" for name, said in each["other_versions"].items())
+    if each["began_with"]:
+        return (
+            f"ends with tacit {each['began_with']}, with which it began; {told}. Let it end with "
+            f"that there, or withdraw (tacit site refuse {each['run'][:12]})"
+        )
+    return f"begins when all have one version of tacit; {told}"
 
 
 def _state(each: dict[str, Any]) -> str:
@@ -114,6 +134,6 @@ def _state(each: dict[str, Any]) -> str:
         return told + (f", waits for {', '.join(waits)}" if waits else "")
     if each["state"] == "waits for signatures":
         return f"to be signed by {', '.join(each['waits_for'])}"
-    if each["other_versions"]:
+    if each["other_versions"] and each["state"] == "ready":
         return f"waits for one version: {', '.join(each['other_versions'])}"
     return str(each["state"])

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -229,9 +229,13 @@ PEERS = ("north", "south", "west")
 
 
 def agreed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, studies: Mapping[str, str], more: str = ""
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    studies: Mapping[str, str],
+    more: str = "",
+    later: Sequence[str] = (),
 ) -> Consortium:
-    """Three peers that have approved studies, by title, and serve."""
+    """Three peers that have approved studies, by title, and serve; some approve them later."""
     monkeypatch.chdir(folder)
     peers, table = Consortium(folder), records(folder)
     for name in PEERS:
@@ -248,11 +252,37 @@ def agreed(
         told = ""  # they are known then
     code = code_of(peers.card(name) for name in PEERS)
     for name in PEERS[1:]:
-        for title in studies:
+        for title in studies if name not in later else ():
             peers.give(f"tacit site approve {title}.run --site {name} --code '{code}' --yes")
     for name in PEERS:
         peers.serve(name)
     return peers
+
+
+@pytest.mark.slow
+def test_a_run_that_all_approve_during_an_upgrade_begins_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peers = agreed(tmp_path, monkeypatch, {"One": STUDY}, later=["west"])
+    words = peers._words("x site upgrade --site north --")
+    wait_for = f"import time, pathlib\nwhile not pathlib.Path({str(tmp_path / 'go')!r}).exists(): "
+    command = [sys.executable, "-P", "-m", "tacit", *words]
+    try:
+        peers.wait(lambda: peers.list("north")["agent"]["doing"] == "meets")
+        ends = subprocess.Popen([*command, sys.executable, "-c", wait_for + "time.sleep(0.1)"])
+        peers.wait(lambda: peers.list("north")["agent"]["doing"] == "paused")
+        code = code_of(peers.card(name) for name in PEERS)
+        peers.give(f"tacit site approve One.run --site west --code '{code}' --yes")
+        peers.wait(lambda: "north" in peers.runs("south")["One"]["other_versions"])
+        peers.wait(lambda: peers.runs("south")["One"]["state"] == "ready")
+        time.sleep(5.0)
+        assert all(peers.runs(name)["One"]["state"] == "ready" for name in PEERS)
+        (tmp_path / "go").touch()
+        assert ends.wait(60.0) == 0
+        peers.wait(lambda: all(peers.runs(n)["One"]["state"] == "finished" for n in PEERS))
+    finally:
+        (tmp_path / "go").touch()
+        peers.end()
 
 
 @pytest.mark.slow

@@ -140,5 +140,9 @@ def check_versions(state: Path) -> None:
         told = ", ".join(f"{key} {before.get(key)} -> {now[key]}" for key in changed)
         raise ConfigError(
             f"{state} was begun with other versions ({told}), and what it holds is for those. "
-            "Finish the run with the versions that began it"
+            + (
+                "It has ended here; members that have not need the versions that began it"
+                if (state / "result.json").exists()
+                else "Finish the run with the versions that began it"
+            )
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
 from tacit.deploy.standing.child import started
 from tacit.deploy.standing.entries import Entry, State
+from tacit.deploy.standing.installed import COMMAND
 from tacit.deploy.standing.site import Site
 
 log = logging.getLogger("tacit.site")
@@ -79,8 +79,7 @@ class Bundle:
         words = ["bundle", str(entry.state_folder), "--keys", str(site.keys), "--force"]
         words += ["--output", str(entry.bundle)]
         words += ["--ledger", str(site.ledger)]
-        command = [sys.executable, "-m", "tacit", *words]
-        self._process = started(command, entry.folder / "log.txt")
+        self._process = started([*COMMAND, *words], entry.folder / "log.txt")
 
     @property
     def code(self) -> int | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from tacit.deploy.operate.status import read_status
 from tacit.deploy.standing.entries import Entry, State
+from tacit.deploy.standing.installed import COMMAND
 from tacit.deploy.standing.site import Site
 from tacit.errors import ConfigError
 
@@ -103,8 +103,7 @@ def _command(site: Site, entry: Entry) -> list[str]:
     if own is not None:
         words += ["--data", str(site.datasets[own]), "--ledger", str(site.ledger)]
         words += ["--dataset", own]
-    # the installed tacit, and not one in the folder where the agent was started
-    return [sys.executable, "-P", "-m", "tacit", *words]
+    return [*COMMAND, *words]
 
 
 def started(command: list[str], log: Path) -> subprocess.Popen[bytes]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import tacit
 from tacit.deploy.member.neighbours import linked
 from tacit.deploy.standing.entries import Entry, State
+from tacit.deploy.standing.listing import UPGRADING
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.members import strangers
 from tacit.deploy.standing.site import Site
@@ -58,6 +59,8 @@ class Chooser:
         self._meet_until = 0.0
         self.versions: dict[str, str] = {}
         """The version of tacit that each member has, by name, as it last said."""
+        self.begun: dict[str, dict[str, str]] = {}
+        """Members that have begun a run, and with which version, by the run's id."""
 
     def next(
         self, entries: Sequence[Entry], lobby: Lobby | None = None, *, paused: bool = False
@@ -70,12 +73,14 @@ class Chooser:
         Args:
             entries: all runs.
             lobby: where the others are met.
-            paused: whether only what has begun goes on.
+            paused: whether only what has begun goes on, here or at a neighbour.
         """
         if lobby is not None:
             self.versions |= lobby.versions
+            for run, begun in lobby.begun.items():
+                self.begun[run] = self.begun.get(run, {}) | begun
         if paused:
-            entries = [each for each in entries if each.state is State.BEGUN]
+            entries = [each for each in entries if each.state is State.BEGUN or self.joins(each)]
         elif lobby is not None:
             for each in entries:
                 behind = lobby.behind(each.run)
@@ -100,6 +105,39 @@ class Chooser:
             others = frozenset(manifest.names) - {own}
             self._needed[entry.run] = others if manifest.relayed else self.neighbours(entry)
         return self._needed[entry.run]
+
+    def joins(self, entry: Entry) -> bool:
+        """Whether neighbours have begun a run that is ready here, all with this version.
+
+        It cannot end without this member.
+        """
+        begun = self._begun_around(entry)
+        open_ = entry.state is State.READY and not entry.refusals
+        return open_ and bool(begun) and set(begun.values()) == {tacit.__version__}
+
+    def uncertain(self, entry: Entry) -> frozenset[str]:
+        """Neighbours that may have begun a run that is ready here, by what they last said."""
+        if entry.state is not State.READY or entry.refusals:
+            return frozenset()
+        may = (tacit.__version__, UPGRADING)
+        return frozenset(
+            name
+            for name in self.neighbours(entry)
+            if self.versions.get(name, tacit.__version__) in may
+        )
+
+    def _begun_around(self, entry: Entry) -> dict[str, str]:
+        around, begun = self.neighbours(entry), self.begun.get(entry.run, {})
+        return {name: version for name, version in begun.items() if name in around}
+
+    def late(self, entry: Entry) -> str:
+        """What lets members end a run that has ended here with another version; or nothing."""
+        begun = self._begun_around(entry)
+        late = {name: said for name, said in begun.items() if said not in ("", tacit.__version__)}
+        if not late:
+            return ""
+        told = ", ".join(f"{name} is still at it with tacit {said}" for name, said in late.items())
+        return f"{told}: upgrade back to that until it has ended, or have it refused there"
 
     def of(self, entry: Entry) -> Tried:
         """What became of the attempts at a run."""
@@ -158,12 +196,15 @@ class Chooser:
         """Whether the neighbours know that all have signed, and all members are still trusted.
 
         And have one version, as they said since this agent was started: a run ends with the one
-        that it began with.
+        that it began with. Where neighbours have begun it, their version is what counts.
         """
         around = self.neighbours(entry)
-        if around - entry.informed - entry.met or around - set(self.versions):
+        if around - entry.informed - entry.met:
             return False
-        if others(entry, self.versions):
+        if self._begun_around(entry):
+            if not self.joins(entry):
+                return False
+        elif around - set(self.versions) or others(entry, self.versions):
             return False
         try:
             return not strangers(self._site, entry.manifest)
@@ -191,4 +232,24 @@ def others(entry: Entry, versions: Mapping[str, str]) -> dict[str, str]:
     """
     own = tacit.__version__
     said = {each.name: versions.get(each.name, own) for each in entry.manifest.members}
-    return {name: version or "an earlier one" for name, version in said.items() if version != own}
+    return {name: _worded(version) for name, version in said.items() if version != own}
+
+
+def apart(entries: Sequence[Entry], versions: Mapping[str, str]) -> str:
+    """Who has another version, where an approved run waits for that; empty if nobody.
+
+    Args:
+        entries: all runs.
+        versions: what members said, by name.
+    """
+    waiting = [each for each in entries if each.state is State.READY]
+    found = {name: said for each in waiting for name, said in others(each, versions).items()}
+    if not found:
+        return ""
+    told = ", ".join(f"{name} has {version}" for name, version in found.items())
+    own = tacit.__version__
+    return f"; a run begins when all have one version of tacit ({told}, this site {own})"
+
+
+def _worded(version: str) -> str:
+    return "none, as it is upgraded" if version == UPGRADING else version or "an earlier one"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -146,6 +148,15 @@ class Entry:
         if self.unsigned:
             return State.SIGNING
         return State.BEGUN if (self.state_folder / "journal.db").exists() else State.READY
+
+    @property
+    def began_with(self) -> str:
+        """Version of tacit that a run has begun with; empty if it has not."""
+        if self.state is not State.BEGUN:
+            return ""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            return str(json.loads((self.state_folder / "versions.json").read_bytes())["tacit"])
+        return ""
 
     @property
     def report(self) -> Path:

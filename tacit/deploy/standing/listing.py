@@ -22,6 +22,9 @@ _OLD = timedelta(days=30)
 
 _VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 
+UPGRADING = "upgrading"
+"""The version of an agent that pauses for an upgrade. Nobody has it, so nobody begins a run."""
+
 BEGUN, ENDED = "begun", "ended"
 _AT = {State.BEGUN: BEGUN, State.FINISHED: ENDED}
 
@@ -35,11 +38,13 @@ class About:
         refused: signed refusals that it knows of, by name.
         at: where it is: `BEGUN`, `ENDED`, which it says only of a run that it is about to serve
             again, or nothing.
+        version: version of tacit that it has begun it with; empty if it has not, or does not say.
     """
 
     signed: frozenset[str]
     refused: dict[str, str]
     at: str
+    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,17 +67,18 @@ def shown(entry: Entry) -> bool:
     return entry.state is not State.FINISHED
 
 
-def list_of(entries: Iterable[Entry]) -> bytes:
-    """What a member is told of its runs."""
+def list_of(entries: Iterable[Entry], version: str = tacit.__version__) -> bytes:
+    """What a member is told of its runs, and of this site's version of tacit."""
     runs = {
         each.run: {
             "signed": list(each.signed),
             "refused": each.refusals,
             "at": _AT.get(each.state, ""),
+            "version": each.began_with,
         }
         for each in entries
     }
-    said = {"format": _FORMAT, "version": tacit.__version__, "runs": runs}
+    said = {"format": _FORMAT, "version": version, "runs": runs}
     return json.dumps(said, sort_keys=True).encode()
 
 
@@ -86,11 +92,16 @@ def read_list(data: bytes) -> Told:
                 frozenset(str(name) for name in about["signed"]),
                 {str(name): str(text) for name, text in about["refused"].items()},
                 str(about["at"]),
+                _plain(about.get("version", "")),
             )
             for run, about in islice(runs.items(), _MOST_RUNS)
             if _RUN.fullmatch(run)
         }
-        version = str(found.get("version", ""))
-        return Told(version if _VERSION.fullmatch(version) else "", known)
+        return Told(_plain(found.get("version", "")), known)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Told()
+
+
+def _plain(version: object) -> str:
+    """A version of somebody else, if it can be shown as it is."""
+    return str(version) if _VERSION.fullmatch(str(version)) else ""

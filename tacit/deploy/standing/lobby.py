@@ -12,6 +12,7 @@ import logging
 import time
 from pathlib import Path
 
+import tacit
 from tacit.deploy.agreement.manifest import Manifest, parse_manifest
 from tacit.deploy.files import make_folder
 from tacit.deploy.identity.keys import Card
@@ -63,6 +64,10 @@ class Lobby:
         self._ended: dict[str, set[str]] = {}
         self.heard: dict[str, float] = {}
         """When each member was last heard, by name, as `time.monotonic` has it."""
+        self.version = tacit.__version__
+        """The version of tacit that the others are told."""
+        self.begun: dict[str, dict[str, str]] = {}
+        """Members that have begun a run, and with which version, by the run's id."""
         self.versions: dict[str, str] = {}
         """The version of tacit that each member has, by name."""
         folder = site.folder / "lobby"
@@ -116,7 +121,7 @@ class Lobby:
         for other in self._numbers:
             theirs = [each for each in told if other in self._serving[each.run][0]]
             key = f"{self._number}/{other}/list"
-            self._transport.publish(key, list_of(theirs))
+            self._transport.publish(key, list_of(theirs, self.version))
 
     def behind(self, run: str) -> frozenset[str]:
         """Members that said here that they are still at a run, which has ended for this one."""
@@ -171,6 +176,8 @@ class Lobby:
                 continue
             changed = self._note(entry, card, about) or changed
             if sender in _numbers(entry.manifest):
+                if about.at == BEGUN:
+                    self.begun.setdefault(run, {})[card.name] = about.version or told.version
                 if (entry.state, about.at) == (State.FINISHED, BEGUN):
                     self._behind.setdefault(run, set()).add(card.name)
                 elif (entry.state, about.at) == (State.BEGUN, ENDED):

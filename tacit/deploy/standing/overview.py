@@ -59,7 +59,7 @@ def overview(site: Site, queue: Queue) -> dict[str, Any]:
             for name, each in trusted(site.keys).items()
         ],
         "datasets": [_dataset(site, card.name, name, entries) for name in site.datasets],
-        "runs": [_run(each, card.name, agent.get("run") == each.run, versions) for each in entries],
+        "runs": [_run(each, card.name, agent, versions) for each in entries],
         "problems": queue.problems,
     }
 
@@ -80,8 +80,11 @@ def _dataset(site: Site, owner: str, name: str, entries: list[Entry]) -> dict[st
 
 
 def _run(
-    entry: Entry, own: str, running: bool, versions: Mapping[str, str] | None
+    entry: Entry, own: str, agent: Mapping[str, Any], versions: Mapping[str, str] | None
 ) -> dict[str, Any]:
+    running = agent.get("run") == entry.run
+    begun: Mapping[str, str] = agent.get("begun", {}).get(entry.run, {})
+    open_ = entry.state in (State.READY, State.BEGUN)
     study, decision = entry.study, entry.decision
     status = _status(entry) if entry.state in (State.BEGUN, State.FINISHED) else {}
     return {
@@ -95,7 +98,9 @@ def _run(
         "state": "running" if running else entry.state.value,
         "signed": list(entry.signed),
         "waits_for": _waits_for(entry, own, status if running else {}, versions),
-        "other_versions": others(entry, versions or {}) if entry.state is State.READY else {},
+        "other_versions": others(entry, versions or {}) if open_ else {},
+        "began_with": entry.began_with,
+        "begun_by": begun if entry.state is State.READY else {},
         "refused_by": sorted(entry.refusals),
         "failure": f"failed: {SEE_LIST}" if entry.failure else "",
         "progress": {key: status[key] for key in _PROGRESS if key in status},

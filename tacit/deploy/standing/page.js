@@ -62,7 +62,11 @@ function runCard(run) {
   }
   const versions = Object.entries(run.other_versions || {}).map(([name, version]) => `${name} has ${version}`);
   if (versions.length) {
-    card.append(make("p", `Begins when all have one version of tacit: ${versions.join(", ")}`, "wait"));
+    const needs = run.began_with ? `Ends with tacit ${run.began_with}, with which it began` : "Begins when all have one version of tacit";
+    card.append(make("p", `${needs}: ${versions.join(", ")}`, "wait"));
+  }
+  for (const [name, version] of Object.entries(run.begun_by || {})) {
+    card.append(make("p", `${name} began it with tacit ${version}`, "wait"));
   }
   if (!["finished", "running"].includes(run.state)) card.append(make("p", `Signed by ${run.signed.join(", ") || "nobody"}`));
   if (run.failure) card.append(make("p", run.failure, "bad"));

@@ -18,10 +18,13 @@ from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked
 from tacit.deploy.standing.bundling import Bundling
 from tacit.deploy.standing.child import Child
-from tacit.deploy.standing.choosing import Chooser, others
+from tacit.deploy.standing.choosing import Chooser, apart
 from tacit.deploy.standing.entries import Entry, State
+from tacit.deploy.standing.installed import Installed
+from tacit.deploy.standing.listing import UPGRADING
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.overview import SEE_LIST
+from tacit.deploy.standing.pausing import Pause
 from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site, find
 from tacit.errors import TacitError, TransportError
@@ -63,7 +66,8 @@ class Agent:
     _looked: float = -_LOOK_SECONDS
     _wrote: float = 0.0
     _told: str = ""
-    _begun: bool = False
+    _pause: Pause = field(default_factory=Pause)
+    _installed: Installed = field(default_factory=Installed)
     _since: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
@@ -92,13 +96,16 @@ class Agent:
                 now = asked(self.site)
                 if self.stopping.is_set() or now is Asked.STOP:
                     return Asked.STOP
-                if now is Asked.RESTART and self._child is None:
+                self._installed.look()
+                again = now is Asked.RESTART or (now is None and self._installed.settled)
+                if again and self._child is None:
                     return Asked.RESTART
+                paused = now is not None or self._installed.other
                 try:
-                    self._step(paused=now is not None)
+                    self._step(paused=paused)
                 except (OSError, TacitError) as error:  # a full disk, a file of somebody else's
                     self._say(f"something is wrong, and is tried again: {error}")
-                self._write(paused=now is not None)
+                self._write(paused=paused)
                 self.stopping.wait(_TICK_SECONDS)
         finally:
             try:
@@ -128,14 +135,17 @@ class Agent:
         entries = self._queue.entries()
         going = None if self._child is None else self._child.entry.run
         self._bundling.step([] if paused else entries, going)
+        self._wait_for(entries, paused=paused)
         if self._child is not None:
             self._watch(self._child)
             return
-        # a run ends with the version that it began with, so no upgrade comes before its end
-        self._begun = any(each.state is State.BEGUN for each in entries)
         candidate = self._chooser.next(entries, self._lobby, paused=paused)
+        if candidate is not None and candidate.state is State.READY:
+            self._installed.look(again=True)
+            if self._installed.other:  # its process would begin it with that one
+                candidate, paused = None, True
         if candidate is None:
-            self._meet(entries)
+            self._meet(entries, paused=paused)
             return
         if self._lobby is not None:
             # that all signatures are here, or that this member is back: a neighbour may wait for it
@@ -158,6 +168,17 @@ class Agent:
                 "title": candidate.study.title,
                 "log": str(candidate.folder / "log.txt"),
             },
+        )
+
+    def _wait_for(self, entries: Sequence[Entry], *, paused: bool) -> None:
+        """Pause when nothing is left that ends with this version, here or at a neighbour."""
+        chooser, lobby = self._chooser, self._lobby
+        begun = any(each.state is State.BEGUN or chooser.joins(each) for each in entries)
+        self._pause.step(
+            asked=paused,
+            busy=self._child is not None or self._bundling.busy or begun,
+            needed=frozenset[str]().union(*map(chooser.uncertain, entries)),
+            heard={} if lobby is None else lobby.heard,
         )
 
     def _watch(self, child: Child) -> None:
@@ -190,7 +211,7 @@ class Agent:
                 "was served for a member that came late"
                 if well
                 else f"cannot be served for a member that came late; {entry.folder / 'log.txt'} "
-                "says why"
+                "says why. " + chooser.late(entry)
             )
             log.log(
                 logging.INFO if well else logging.WARNING,
@@ -230,7 +251,7 @@ class Agent:
         log.error("run %(run)s failed: %(where)s", {"run": entry.run[:12], "where": SEE_LIST})
         write_json(entry.folder / "failure.json", {"told": told})
 
-    def _meet(self, entries: Sequence[Entry]) -> None:
+    def _meet(self, entries: Sequence[Entry], *, paused: bool) -> None:
         """Meet the others, if somebody is confirmed."""
         if time.monotonic() - self._looked > _LOOK_SECONDS:
             self._looked = time.monotonic()
@@ -255,19 +276,10 @@ class Agent:
         self._say(
             f"meeting {', '.join(cards)}"
             + (f"; the certificate ends in {left:.0f} days" if left < WARN_DAYS else "")
-            + self._apart(entries)
+            + (self._installed.told() or apart(entries, self._chooser.versions))
         )
+        self._lobby.version = UPGRADING if paused else _VERSION
         self._lobby.tick()
-
-    def _apart(self, entries: Sequence[Entry]) -> str:
-        """Who has another version, where an approved run waits for that."""
-        versions = self._chooser.versions
-        waiting = [each for each in entries if each.state is State.READY]
-        found = {name: said for each in waiting for name, said in others(each, versions).items()}
-        if not found:
-            return ""
-        told = ", ".join(f"{name} has {version}" for name, version in found.items())
-        return f"; a run begins when all have one version of tacit ({told}, this site {_VERSION})"
 
     def _say(self, told: str) -> None:
         if told != self._told:
@@ -280,18 +292,18 @@ class Agent:
             return
         self._wrote = now = time.monotonic()
         child, lobby = self._child, self._lobby
-        busy = child is not None or (paused and (self._bundling.busy or self._begun))
-        doing = "runs" if busy else "paused" if paused else "meets"
+        resting = "meets" if not paused else "paused" if self._pause.over else "pausing"
         document: dict[str, Any] = {
             "format": "tacit-serving-1",
             "time": time.time(),
             "pid": os.getpid(),
             "since": self._since,
-            "doing": doing,
+            "doing": resting if child is None else "runs",
             "run": None if child is None else child.entry.run,
             "page": self.page,
             "version": _VERSION,
             "versions": self._chooser.versions,
+            "begun": self._chooser.begun,
             "heard": {}
             if lobby is None
             else {name: round(now - at, 1) for name, at in lobby.heard.items()},

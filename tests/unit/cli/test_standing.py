@@ -154,6 +154,54 @@ def test_an_upgrade_waits_for_what_has_begun(three: Three, monkeypatch: pytest.M
     assert (code, "as before" in output) == (0, True)
 
 
+def test_an_upgrade_names_who_has_refused_what_has_begun(three: Three) -> None:
+    folder, entry = three.sites["north"].folder, three.ready()
+    entry.state_folder.mkdir()
+    (entry.state_folder / "journal.db").touch()
+    three.queues["north"].note(entry, refusals={"south": "a signature"})
+    code, output = gives("upgrade", "--site", folder, "--", "true")
+    assert (code, "(south has refused it)" in output) == (2, True), output
+
+
+@pytest.mark.parametrize("new", ["", "9.9"])
+def test_an_upgrade_says_what_is_installed_though_its_command_failed(
+    three: Three, monkeypatch: pytest.MonkeyPatch, new: str
+) -> None:
+    monkeypatch.setattr("tacit.deploy.standing.installed.installed", lambda: new)
+    folder = three.sites["north"].folder
+    for command, good in (("true", bool(new)), ("false", False)):
+        code, output = gives("upgrade", "--site", folder, "--", command)
+        assert code == (0 if good else 1)
+        told = "is 9.9" if new else f"pip install tacit=={tacit.__version__}"
+        assert told in " ".join(output.split()), output
+        assert not (folder / "asked.json").exists()
+
+
+def test_an_agent_that_appears_during_an_installation_pauses(three: Three) -> None:
+    site = three.sites["north"]
+    copied = three.folder / "asked.json"
+    words = ["cp", site.folder / "asked.json", copied]
+    assert gives("upgrade", "--site", site.folder, "--", *words)[0] == 0
+    assert json.loads(copied.read_text()) == {"asked": "pause"}
+
+
+def test_a_list_says_what_a_run_that_has_begun_needs(three: Three) -> None:
+    folder, entry = three.sites["north"].folder, three.ready()
+    said = {"time": time.time(), "doing": "meets", "version": "0.3.0"}
+    said |= {"versions": {"south": "0.3.0", "west": "0.2.0"}}
+    said |= {"begun": {entry.run: {"west": "0.2.0"}}}
+    (folder / "serving.json").write_text(json.dumps(said))
+    output = " ".join(gives("list", "--site", folder)[1].split())
+    assert "west began it with tacit 0.2.0: install that here" in output
+    assert f"tacit site refuse {entry.run[:12]}" in output
+    entry.state_folder.mkdir()
+    (entry.state_folder / "journal.db").touch()
+    (entry.state_folder / "versions.json").write_text('{"tacit": "0.1.0"}')
+    output = " ".join(gives("list", "--site", folder)[1].split())
+    assert "ends with tacit 0.1.0, with which it began; " in output
+    assert "south has 0.3.0" in output
+
+
 def test_a_list_says_who_has_another_version(three: Three) -> None:
     folder, entry = three.sites["north"].folder, three.ready()
     said = {"time": time.time(), "doing": "meets", "version": "0.2.0"}

@@ -257,6 +257,9 @@ def test_a_state_of_another_version_is_not_gone_on_from(options: Options) -> Non
     (options.state / "journal.db").touch()
     with pytest.raises(ConfigError, match=told):
         check_versions(options.state)
+    (options.state / "result.json").touch()
+    with pytest.raises(ConfigError, match="has ended here; members that have not need"):
+        check_versions(options.state)
 
 
 @pytest.mark.parametrize(

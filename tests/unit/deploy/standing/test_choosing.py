@@ -7,8 +7,9 @@ from contextlib import closing
 
 import tacit
 from tacit.deploy.identity.pinning import distrust, trust, trusted
-from tacit.deploy.standing.choosing import Chooser, others
+from tacit.deploy.standing.choosing import Chooser, apart, others
 from tacit.deploy.standing.entries import State
+from tacit.deploy.standing.listing import UPGRADING
 from tacit.deploy.standing.lobby import Lobby
 from tests.standing import Three
 
@@ -49,6 +50,7 @@ def test_a_run_begins_when_all_have_one_version(three: Three) -> None:
             lobby.versions = {"south": tacit.__version__, "west": version}
             assert chooser.next(queue.entries(), lobby) is None
             assert others(entry, chooser.versions) == {"west": version or "an earlier one"}
+            assert "west has" in apart(queue.entries(), chooser.versions)
             assert chooser.next(queue.entries()) is None  # that is not forgotten
         lobby.versions = {"west": tacit.__version__}
         assert chooser.next(queue.entries(), lobby) is not None
@@ -66,6 +68,23 @@ def test_during_an_upgrade_only_what_has_begun_goes_on(three: Three) -> None:
     found = chooser.next(queue.entries(), paused=True)
     assert found is not None
     assert found.run == last.run
+
+
+def test_a_run_that_a_neighbour_has_begun_is_joined_in_a_pause_too(three: Three) -> None:
+    """It had not heard of the pause, and its run cannot end without this member."""
+    chooser, entry, queue = a_chooser(three), three.ready(), three.queues["north"]
+    queue.note(entry, informed=["south", "west"])
+    for begun, joined in (
+        ({"elsewhere": tacit.__version__}, False),
+        ({"south": "0.1.0"}, False),
+        ({"south": tacit.__version__}, True),
+    ):
+        chooser.begun = {entry.run: begun}
+        chooser.versions = {"south": tacit.__version__, "west": UPGRADING}  # both upgrade
+        found = chooser.next(queue.entries(), paused=True)
+        assert (found is not None) == joined, begun
+    queue.note(entry, refusals={"west": "a signature"})
+    assert chooser.next(queue.entries(), paused=True) is None
 
 
 def test_runs_that_are_not_approved_or_not_signed_never_begin(three: Three) -> None:

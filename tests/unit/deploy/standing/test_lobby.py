@@ -11,9 +11,10 @@ import pytest
 
 from tacit.deploy.identity.keys import load
 from tacit.deploy.standing.approval import refuse
+from tacit.deploy.standing.choosing import Chooser
 from tacit.deploy.standing.entries import State
 from tacit.deploy.standing.inbox import Came
-from tacit.deploy.standing.listing import Told, list_of, read_list, shown
+from tacit.deploy.standing.listing import UPGRADING, Told, list_of, read_list, shown
 from tacit.deploy.standing.lobby import Lobby, _number
 from tacit.deploy.standing.members import known, remove
 from tests.standing import Three
@@ -199,6 +200,26 @@ def test_a_member_that_is_behind_is_heard_of_and_told_that_it_is_served(three: T
         north._accept(south, f"{south}/{north._number}/list", mine)
         north.tick()
         assert "south" not in north.behind(run)
+
+
+def test_a_member_says_with_which_version_it_has_begun_a_run(three: Three) -> None:
+    """Though its own is none while it is upgraded."""
+    entry, queue = three.ready(), three.queues["north"]
+    south = three.queues["south"].take(entry.manifest)
+    south.state_folder.mkdir()
+    (south.state_folder / "journal.db").touch()
+    (south.state_folder / "versions.json").write_text('{"tacit": "0.1.0"}')
+    data = list_of([three.queues["south"].find(entry.run)], UPGRADING)
+    with closing(Lobby(three.sites["north"], queue)) as lobby:
+        number = _number(three.sites["south"].load_keys().card)
+        lobby._accept(number, f"{number}/{lobby._number}/list", data)
+        lobby.tick()
+        assert lobby.begun == {entry.run: {"south": "0.1.0"}}
+        assert lobby.versions == {"south": UPGRADING}
+        chooser = Chooser(three.sites["north"], lambda entry, told: None)
+        chooser.next([], lobby)
+    assert "south is still at it with tacit 0.1.0" in chooser.late(entry)
+    assert not chooser.joins(queue.find(entry.run))
 
 
 def test_a_member_of_another_run_is_not_heard_of_this_one(three: Three) -> None:

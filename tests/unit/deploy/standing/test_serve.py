@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import math
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,6 +25,7 @@ from tacit.deploy.standing.asking import (
     wait,
 )
 from tacit.deploy.standing.entries import State
+from tacit.deploy.standing.listing import UPGRADING
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.serve import Agent
 from tacit.errors import SiteBusy
@@ -33,6 +37,15 @@ def an_agent(three: Three) -> Agent:
     made = Agent(three.sites["north"], threading.Event())
     made._chooser.versions = dict.fromkeys(("south", "west"), tacit.__version__)
     return made
+
+
+@pytest.fixture
+def agent(three: Three) -> Iterator[Agent]:
+    made = an_agent(three)
+    made._bundling.step = lambda entries, going: None
+    yield made
+    if made._lobby is not None:
+        made._lobby.close()
 
 
 def test_an_agent_stops_when_it_is_asked_and_only_one_serves(three: Three) -> None:
@@ -51,7 +64,7 @@ def test_an_agent_stops_when_it_is_asked_and_only_one_serves(three: Three) -> No
         an_agent(three).serve()
     with upgrading(site):
         ask(site, Asked.PAUSE)
-        assert wait(lambda: serving(site).get("doing") == "paused", 10.0)
+        assert wait(lambda: serving(site).get("doing") == "paused", 20.0)
         with pytest.raises(SiteBusy, match="another upgrade"), upgrading(site):
             pass
     assert wait(lambda: serving(site).get("doing") == "meets", 10.0)  # it was killed
@@ -62,22 +75,90 @@ def test_an_agent_stops_when_it_is_asked_and_only_one_serves(three: Three) -> No
     agent_lock(site).release()
 
 
-def test_a_pause_waits_for_what_has_begun(three: Three) -> None:
-    site, agent = three.sites["north"], an_agent(three)
+def doing(agent: Agent, *, paused: bool = True) -> str:
+    """What an agent says of itself after one more step."""
+    agent._step(paused=paused)
+    agent._wrote = 0.0
+    agent._write(paused=paused)
+    return str(serving(agent.site)["doing"])
+
+
+def test_a_pause_waits_for_what_has_begun(
+    three: Three, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.deploy.standing.pausing._TOLD_SECONDS", 0.0)
     entry = three.ready()
     entry.state_folder.mkdir()
     (entry.state_folder / "journal.db").touch()
     agent._chooser.meet()  # it is resumed in a moment
-    agent._bundling.step = lambda entries, going: None
-    for done, doing in ((False, "runs"), (True, "paused")):
-        if done:
-            (entry.state_folder / "result.json").write_text("{}")
-        agent._step(paused=True)
-        agent._wrote = 0.0
-        agent._write(paused=True)
-        assert serving(site)["doing"] == doing
+    assert [doing(agent), doing(agent)] == ["pausing", "pausing"]
+    (entry.state_folder / "result.json").write_text("{}")
+    assert doing(agent) == "paused"
     assert agent._lobby is not None
-    agent._lobby.close()
+    assert agent._lobby.version == UPGRADING  # so that nobody begins a run with this member
+    assert doing(agent, paused=False) == "meets"
+    assert agent._lobby.version == tacit.__version__
+
+
+def test_a_run_whose_process_stops_during_a_pause_is_not_forgotten(
+    three: Three, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had begun after the agent last met the others."""
+    monkeypatch.setattr("tacit.deploy.standing.pausing._TOLD_SECONDS", 0.0)
+    entry = three.ready()
+    child = Mock(entry=entry, code=None, again=False)
+    child.unmet.return_value = frozenset(), frozenset(), 0.0
+    agent._child = child
+    assert doing(agent) == "runs"
+    entry.state_folder.mkdir()
+    (entry.state_folder / "journal.db").touch()
+    child.code = 1  # killed; it is resumed in a moment
+    assert [doing(agent), doing(agent), doing(agent)] == ["pausing"] * 3
+
+
+def test_a_pause_waits_for_a_neighbour_that_may_have_begun_a_run(
+    three: Three, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.deploy.standing.pausing._TOLD_SECONDS", 0.0)
+    three.ready()
+    assert {doing(agent) for _ in range(4)} == {"pausing"}  # nobody is heard
+    assert agent._lobby is not None
+    agent._chooser.versions["south"] = "0.1.0"  # which begins no run with this version
+    agent._lobby.heard["west"] = time.monotonic()
+    assert doing(agent) == "paused"
+    agent._chooser.begun = {three.queues["north"].entries()[0].run: {"west": tacit.__version__}}
+    agent._chooser.meet()
+    assert doing(agent) == "pausing"  # it cannot end without this member
+
+
+def test_no_run_begins_with_another_version_than_the_agents(
+    three: Three, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run's process would have the installed one, and the others were told the agent's."""
+    started = Mock()
+    monkeypatch.setattr("tacit.deploy.standing.serve.Child", started)
+    entry = three.ready()
+    three.queues["north"].note(entry, informed=["south", "west"])
+    monkeypatch.setattr("tacit.deploy.standing.installed.installed", lambda: "9.9")
+    agent._step(paused=False)
+    assert agent._lobby is not None
+    assert (started.called, agent._lobby.version) == (False, UPGRADING)
+    monkeypatch.setattr("tacit.deploy.standing.installed.installed", lambda: tacit.__version__)
+    agent._step(paused=False)
+    assert started.called
+
+
+@pytest.mark.parametrize(("version", "again"), [("9.9", True), ("", False)])
+def test_an_agent_starts_again_with_another_version_that_starts(
+    three: Three, monkeypatch: pytest.MonkeyPatch, version: str, again: bool
+) -> None:
+    monkeypatch.setattr("tacit.deploy.standing.installed.installed", lambda: version)
+    monkeypatch.setattr("tacit.deploy.standing.installed._SETTLED_SECONDS", 0.5)
+    agent, site = an_agent(three), three.sites["north"]
+    for name in ("south", "west"):
+        distrust(site.keys, name)  # nobody to meet
+    threading.Timer(3.0, agent.stopping.set).start()
+    assert agent.serve() is (Asked.RESTART if again else Asked.STOP)
 
 
 def test_a_signal_stops_it_too(three: Three) -> None:

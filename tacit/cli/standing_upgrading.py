@@ -1,0 +1,159 @@
+"""`tacit site upgrade`."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tacit
+from tacit.cli.console import FAILED, guarded, say
+from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tacit.deploy.standing.entries import Entry
+    from tacit.deploy.standing.site import Site
+
+_BACK_SECONDS = 60.0
+"""How long an agent that starts again is waited for."""
+
+
+def upgrade(folder: Path, words: Sequence[str]) -> int:
+    """See `tacit site upgrade --help`."""
+
+    def command() -> int:
+        from tacit.deploy.standing.asking import Asked, ask, runs, serving, upgrading, wait
+        from tacit.deploy.standing.installed import installed
+        from tacit.deploy.standing.site import find
+
+        site = find(folder)
+        if not words:
+            raise ConfigError(
+                "give the command that installs the new version, after --, such as: tacit site "
+                "upgrade -- pip install -U '.[deploy]'"
+            )
+        with upgrading(site):
+            asked_at = time.time()
+            ask(site, Asked.PAUSE)  # an agent that is started meanwhile pauses, too
+
+            def paused() -> bool:
+                said = serving(site)
+                since = said.get("time", 0.0) > asked_at  # and not in an earlier upgrade
+                return since and said.get("doing") == "paused" and not _begun(site)
+
+            try:
+                if runs(site):
+                    _say_what_comes_first(site)
+                wait(lambda: not runs(site) or paused())
+                _check_ended(site)
+                code = _run(words)
+            except BaseException:
+                ask(site, None)
+                raise
+            new = installed()
+            _say_version(new)
+            before = serving(site).get("since")
+            again = runs(site) and bool(new) and (code == 0 or new != tacit.__version__)
+            ask(site, Asked.RESTART if again else None)
+            if again:  # until it is back, nobody may take it for stopped
+                say("The agent starts again.")
+                if not wait(
+                    lambda: serving(site).get("since") not in (None, before), _BACK_SECONDS
+                ):
+                    say(
+                        f"It is not back after {_BACK_SECONDS:.0f} s: look at what it printed. If "
+                        "it has ended: tacit site serve"
+                    )
+                    return FAILED
+            elif runs(site):
+                say(
+                    "The agent goes on as it was." if new else "The agent begins no run until then."
+                )
+            return code if new else FAILED
+
+    return guarded(command, as_json=False)
+
+
+def _say_what_comes_first(site: Site) -> None:
+    begun = _begun(site)
+    if not begun:
+        say("The other sites are told first; up to two minutes, if one may be in a run ...")
+        return
+    say(
+        f"Run {_ids(begun)} ends with the version that it began with: the agent finishes it first. "
+        "Ctrl-C gives up; `tacit site refuse` withdraws from a run ..."
+    )
+    for each in begun:
+        if each.refusals:
+            say(
+                f"{', '.join(each.refusals)} has refused run {each.run[:12]}, so it may not end: "
+                f"tacit site refuse {each.run[:12]} --site {site.folder}"
+            )
+
+
+def _check_ended(site: Site) -> None:
+    """Refuse to install anything between the beginning and the end of a run.
+
+    Raises:
+        ConfigError: a run has begun and not ended.
+    """
+    if begun := _begun(site):
+        by = {name for each in begun for name in each.refusals}
+        told = f" ({', '.join(sorted(by))} has refused it)" if by else ""
+        raise ConfigError(
+            f"run {_ids(begun)} has begun{told}, and ends with the version that it began with, "
+            f"{tacit.__version__}; let it end first (tacit site serve), or withdraw from it (tacit "
+            f"site refuse {begun[0].run[:12]})"
+        )
+
+
+def _begun(site: Site) -> list[Entry]:
+    """Runs that have begun and not ended."""
+    from tacit.deploy.standing.entries import State
+    from tacit.deploy.standing.queue import Queue
+
+    return [each for each in Queue(site).entries() if each.state is State.BEGUN]
+
+
+def _ids(entries: Sequence[Entry]) -> str:
+    return ", ".join(each.run[:12] for each in entries)
+
+
+def _run(words: Sequence[str]) -> int:
+    """Run what installs a version; an exit code.
+
+    Raises:
+        ConfigError: it cannot be run.
+    """
+    command = list(words)
+    if command[0] in ("pip", "pip3"):  # that of the environment of this tacit, whatever PATH says
+        command[:1] = [sys.executable, "-m", "pip"]
+    # it would go on without this process, and the agent would no longer be paused
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        code = subprocess.run(command, check=False).returncode
+    except OSError as error:
+        raise ConfigError(f"{words[0]} cannot be run ({error.strerror})") from error
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    if code:
+        say(f"{words[0]} ended with exit code {code}.")
+        return FAILED
+    return 0
+
+
+def _say_version(new: str) -> None:
+    old = tacit.__version__
+    if not new:
+        say(
+            f"tacit in {sys.prefix} was version {old}, and what is installed now does not start. "
+            f"Install {old} again: {sys.executable} -m pip install tacit=={old}"
+        )
+    elif new == old:
+        say(f"tacit in {sys.prefix} is version {new}, as before.")
+    else:
+        say(f"tacit in {sys.prefix} was version {old} and is {new}.")
