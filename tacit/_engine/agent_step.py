@@ -7,7 +7,7 @@ bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -154,8 +154,7 @@ class AgentStep:
             replay: value released earlier, used instead of asking the objective.
         """
         common, scale = self._common(at), self.scale(at)
-        with nothing_kept(self.plan.method):
-            state, payload, released = _send(common, state, objective, scale, replay)
+        state, payload, released = self._call(_send, common, state, objective, scale, replay)
         return state, to_bytes(payload), released
 
     def form(self, at: At, state: State, objective: AbstractPrivate | None) -> Any:
@@ -169,7 +168,7 @@ class AgentStep:
 
     def ask(self, at: At, state: State, objective: AbstractPrivate | None) -> Any:
         """The private answer of a phase's query, for a mechanism that is applied elsewhere."""
-        return _ask(self._common(at), state, objective, self.scale(at))
+        return self._call(_ask, self._common(at), state, objective, self.scale(at))
 
     def initial(self) -> State:
         """The state before the run."""
@@ -219,7 +218,8 @@ class AgentStep:
             mixing: links and weights of this round.
             like: any message of this phase, needed if `wire` is empty.
         """
-        return _receive(self._common(at), state, self._inbox(phase, wire, mixing, like))
+        inbox = self._inbox(phase, wire, mixing, like)
+        return self._call(_receive, self._common(at), state, inbox)
 
     def receive_sum(self, at: At, state: State, total: Int64[np.ndarray, " n"], count: int) -> Any:
         """The coordinator's state after a masked sum.
@@ -230,7 +230,12 @@ class AgentStep:
             total: sum in steps of `2^plan.exponents[at.phase]`, shape `(n,)`.
             count: number of agents in the sum.
         """
-        return _receive(self._common(at), state, self._sum_inbox(at.phase, total, count))
+        inbox = self._sum_inbox(at.phase, total, count)
+        return self._call(_receive, self._common(at), state, inbox)
+
+    def _call(self, function: Callable[..., Any], *given: Any) -> Any:
+        with nothing_kept(self.plan.method):
+            return function(*given)
 
     def _sum_inbox(self, phase: int, total: Int64[np.ndarray, " n"], count: int) -> Inbox:
         exponent = self.plan.exponents[phase]

@@ -80,9 +80,10 @@ def nothing_kept(method: AbstractMethod) -> Generator[None, None, None]:
         yield
     except jax.errors.UnexpectedTracerError as error:
         raise ConfigError(
-            f"a function of {type(method).__name__} computes a value and keeps it where another "
-            "one finds it. Only states, messages and the answers of queries, with their noise, "
-            "pass from one function to the next; return the value in one of these"
+            f"a function of {type(method).__name__}, or one that it calls, computes a value and "
+            "keeps it where another one finds it. Only states, messages and the answers of "
+            "queries, with their noise, pass from one function to the next; return the value in "
+            "one of these"
         ) from error
 
 

@@ -131,8 +131,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if sys.stdout is None:  # closed by whoever started this
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - it stays open until the end
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this: no file may take its place
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - until the end
     sys.exit(guarded(_ended, as_json=False))
 
 

@@ -110,8 +110,9 @@ def _versions(each: dict[str, Any], own: str) -> str:
     if begun:
         name, version = next(iter(begun.items()))
         return (
-            f"{name} began it with tacit {version}: install that here (tacit site upgrade -- pip "
-            f"install tacit=={version}), or withdraw (tacit site refuse {each['run'][:12]})"
+            f"{name} began it with tacit {version}: install that here, in a copy of the repository "
+            f"of that version (tacit site upgrade -- pip install '.[deploy]'), or withdraw (tacit "
+            f"site refuse {each['run'][:12]})"
         )
     if not each["other_versions"]:
         return ""

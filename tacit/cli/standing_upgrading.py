@@ -91,7 +91,7 @@ def _say_what_comes_first(site: Site) -> None:
         if each.refusals:
             say(
                 f"{', '.join(each.refusals)} has refused run {each.run[:12]}, so it may not end: "
-                f"tacit site refuse {each.run[:12]} --site {site.folder}"
+                f"{_refuse(site, each)}"
             )
 
 
@@ -106,9 +106,13 @@ def _check_ended(site: Site) -> None:
         told = f" ({', '.join(sorted(by))} has refused it)" if by else ""
         raise ConfigError(
             f"run {_ids(begun)} has begun{told}, and ends with the version that it began with, "
-            f"{tacit.__version__}; let it end first (tacit site serve), or withdraw from it (tacit "
-            f"site refuse {begun[0].run[:12]})"
+            f"{tacit.__version__}; let it end first (tacit site serve), or withdraw from it "
+            f"({_refuse(site, begun[0])})"
         )
+
+
+def _refuse(site: Site, entry: Entry) -> str:
+    return f"tacit site refuse {entry.run[:12]} --site {site.folder}"
 
 
 def _begun(site: Site) -> list[Entry]:
@@ -151,7 +155,8 @@ def _say_version(new: str) -> None:
     if not new:
         say(
             f"tacit in {sys.prefix} was version {old}, and what is installed now does not start. "
-            f"Install {old} again: {sys.executable} -m pip install tacit=={old}"
+            f"Install {old} again, in a copy of the repository of that version: {sys.executable} "
+            "-m pip install '.[deploy]'"
         )
     elif new == old:
         say(f"tacit in {sys.prefix} is version {new}, as before.")

@@ -49,23 +49,35 @@ class StepsAlong(SendsComputed):
         return planted.State(state.x, released - KEPT["value"]), state.x
 
 
+class Keeps(planted.Right):
+    """Steps along what its query kept, when messages have come."""
+
+    asks = Computed
+
+    def mix(self, state: Any, inbox: Any, context: Any) -> Any:
+        after = super().mix(state, inbox, context)
+        return planted.State(after.x - KEPT["value"])
+
+
 def task() -> problem.Problem:
     rng = np.random.default_rng(0)
     features = [rng.normal(size=(5, 3)) for _ in range(3)]
     return problem.empirical_risk(features, [x[:, 0] for x in features], problem.Squared())
 
 
-@pytest.mark.parametrize("method", [SendsComputed, SendsGiven, StepsAlong])
+@pytest.mark.parametrize("method", [SendsComputed, SendsGiven, StepsAlong, Keeps])
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_value_that_a_query_keeps_is_refused(method: Any, exact: bool) -> None:
     runtime = tacit.Simulation(exact=exact)
-    with pytest.raises(ConfigError, match=f"a function of {method.__name__} computes a value and"):
+    with pytest.raises(
+        ConfigError, match=f"a function of {method.__name__}, or one that it calls, computes"
+    ):
         tacit.run(task(), network.ring(3), method(), rounds=1, seed=0, runtime=runtime)
 
 
 @pytest.mark.long
 def test_an_audit_and_a_check_refuse_it() -> None:
-    told = "a function of SendsComputed computes a value and keeps it"
+    told = "a function of SendsComputed, or one that it calls, computes a value and keeps it"
     with pytest.raises(ConfigError, match=told):
         tacit.audit_method(task(), network.ring(3), SendsComputed(), rounds=1, trials=200, seed=0)
     with pytest.raises(ConfigError, match=told):

@@ -5,6 +5,7 @@ import gc
 import io
 import json
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -220,3 +221,14 @@ def test_another_error_of_the_system_is_not_taken_for_standard_output() -> None:
         failing()
     with pytest.raises(BrokenPipeError):
         seen_enough()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("closed", [1, 2])
+def test_what_is_printed_where_nobody_reads_goes_nowhere_else(closed: int) -> None:
+    """A stream that was closed before the start; neither the other stream nor a file has it."""
+    command = f"{sys.executable} -m tacit account no.toml {closed}>&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert ("no such study file" in done.stderr) == (closed == 1)
