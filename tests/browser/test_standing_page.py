@@ -120,6 +120,36 @@ def test_it_shows_every_run_with_whom_it_waits_for_and_budgets(browser: Any, add
     assert logged == []
 
 
+@pytest.mark.parametrize(
+    ("doing", "told"),
+    [
+        ("pausing", "The agent pauses for an upgrade as soon as no run needs it."),
+        ("paused", "The agent is paused for an upgrade."),
+    ],
+)
+def test_it_says_which_version_a_run_that_waits_needs(
+    browser: Any, three: Three, doing: str, told: str
+) -> None:
+    site = three.sites["north"]
+    going = three.approved("west", three.approved("south", three.proposed("One that waits")))
+    run = three.queues["north"].take(going.manifest).run
+    said = {"versions": {"south": "1.2.3", "west": "upgrading"}, "begun": {run: {"south": "1.2.3"}}}
+    now = {"time": time.time() + 600.0, "doing": doing, "run": None, "page": "", "heard": {}}
+    write_json(site.folder / "serving.json", now | said)
+    with Page(site) as shown:
+        page, logged, _ = opened(browser, shown.address)
+        text = page.locator("main").inner_text()
+        assert page.locator("#agent").inner_text() == told
+    assert "south began it with tacit 1.2.3" in text
+    assert "Begins when all have one version of tacit" not in text
+    write_json(site.folder / "serving.json", now | said | {"begun": {}})
+    with Page(site) as shown:
+        text = opened(browser, shown.address)[0].locator("main").inner_text()
+    assert "Begins when all have one version of tacit" in text
+    assert "west has none, as it is upgraded" in text
+    assert logged == []
+
+
 def test_another_host_gets_nothing_and_the_page_may_ask_nobody_else(
     browser: Any, address: str
 ) -> None:

@@ -60,13 +60,13 @@ function runCard(run) {
   if (run.waits_for.length && run.state !== "to be approved") {
     card.append(make("p", `Waits for ${run.waits_for.join(", ")}`, "wait"));
   }
+  const begun = Object.entries(run.begun_by || {}).map(([name, version]) => `${name} began it with tacit ${version}`);
   const versions = Object.entries(run.other_versions || {}).map(([name, version]) => `${name} has ${version}`);
-  if (versions.length) {
+  if (begun.length) {
+    card.append(make("p", begun.join(", "), "wait"));
+  } else if (versions.length) {
     const needs = run.began_with ? `Ends with tacit ${run.began_with}, with which it began` : "Begins when all have one version of tacit";
     card.append(make("p", `${needs}: ${versions.join(", ")}`, "wait"));
-  }
-  for (const [name, version] of Object.entries(run.begun_by || {})) {
-    card.append(make("p", `${name} began it with tacit ${version}`, "wait"));
   }
   if (!["finished", "running"].includes(run.state)) card.append(make("p", `Signed by ${run.signed.join(", ") || "nobody"}`));
   if (run.failure) card.append(make("p", run.failure, "bad"));
@@ -155,6 +155,7 @@ function tableOf(headings, rows) {
 
 function agentWords(agent) {
   if (agent.doing === "runs") return `The agent is in run ${agent.run.slice(0, 12)}; others are met afterwards.`;
+  if (agent.doing === "pausing") return "The agent pauses for an upgrade as soon as no run needs it.";
   if (agent.doing === "paused") return "The agent is paused for an upgrade.";
   if (agent.doing === "meets") return "The agent is in no run, and meets the others.";
   return "The agent starts or stops.";
