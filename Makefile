@@ -25,7 +25,7 @@ help: ## List the targets
 demo: $(VENV)/.demo ## Fit a private regression and a model across eight sites on real records, with reports
 	@$(VENV)/bin/tacit demo
 
-quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing (a minute)
+quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing, one case of each (a minute)
 	@$(PYTEST) --quick -m "not long and not slow and not site" --quiet tests/unit
 
 test: $(VENV)/.dev ## Run the tests except the long ones

@@ -2,9 +2,12 @@
 
 import gc
 import hashlib
+import itertools
+import operator
 import sys
 import threading
 from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +54,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick",
         action="store_true",
-        help="skip every test that compiles a program, starts a process or opens a socket, as "
-        "soon as it does",
+        help="run the first case of each test that is not marked not_quick, and skip what compiles "
+        "a program, starts a process or opens a socket, as soon as it does",
     )
     parser.addoption(
         "--share",
@@ -69,19 +72,34 @@ def pytest_configure(config: pytest.Config) -> None:
             lambda event, duration_secs, **kwargs: _skip("compiles") if event == COMPILES else None
         )
         sys.addaudithook(lambda event, details: _skip(event) if event in LEAVES else None)
+        # a process of multiprocessing is reported by none of these
+        start = BaseProcess.start
+        BaseProcess.start = lambda self: _skip("starts a process") or start(self)
 
 
+@pytest.hookimpl(trylast=True)  # after -m
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     number, shares = map(int, str(config.getoption("share")).split("/"))
     if not 1 <= number <= shares:
         raise pytest.UsageError(f"--share {number}/{shares}: K must be 1 to N")
     # the cases of one test compile the same programs
-    names = [each.nodeid.partition("[")[0].encode() for each in items]
-    dealt = [int.from_bytes(hashlib.sha256(name).digest()[:4]) % shares for name in names]
-    dropped = [each for each, share in zip(items, dealt, strict=True) if share != number - 1]
+    names = [each.nodeid.partition("[")[0] for each in items]
+    dealt = [int.from_bytes(hashlib.sha256(each.encode()).digest()[:4]) % shares for each in names]
+    kept = [share == number - 1 for share in dealt]
+    if config.getoption("quick"):
+        kept = list(map(operator.and_, kept, _quick(items, names)))
+    dropped = list(itertools.compress(items, map(operator.not_, kept)))
     if dropped:
         config.hook.pytest_deselected(items=dropped)
-        items[:] = [each for each, share in zip(items, dealt, strict=True) if share == number - 1]
+        items[:] = itertools.compress(items, kept)
+
+
+def _quick(items: list[pytest.Item], names: list[str]) -> Iterator[bool]:
+    """Return which of the tests `--quick` runs, given their names without cases."""
+    before = set[str]()
+    for item, name in zip(items, names, strict=True):
+        yield name not in before and item.get_closest_marker("not_quick") is None
+        before.add(name)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,6 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+pytestmark = pytest.mark.not_quick
+
 ROOT = Path(__file__).parents[2]
 MOST = 0.02
 WRAPPERS = {"Annotated", "ClassVar", "Final", "Optional", "AbstractVar", "AbstractClassVar"}

@@ -7,15 +7,22 @@ from pathlib import Path
 import pytest
 
 TESTS = """
+import multiprocessing
 import socket
 import subprocess
 import sys
 
 import jax
 import numpy as np
+import pytest
 
-def test_plain():
-    assert np.add(1, 1) == 2
+@pytest.mark.parametrize("more", [1, 2])
+def test_plain(more):
+    assert np.add(1, more) == 1 + more
+
+@pytest.mark.not_quick
+def test_that_takes_long():
+    pass
 
 def test_compiled():
     assert jax.jit(lambda x: x + 1)(1) == 2
@@ -23,16 +30,24 @@ def test_compiled():
 def test_process():
     subprocess.run([sys.executable, "-c", ""], check=True)
 
+def test_process_of_multiprocessing():
+    process = multiprocessing.get_context("spawn").Process(target=print)
+    process.start()
+    process.join()
+
 def test_socket():
     socket.socket().close()
 """
 
 
 @pytest.mark.long
-def test_what_compiles_starts_a_process_or_opens_a_socket_is_skipped(tmp_path: Path) -> None:
-    (tmp_path / "test_four.py").write_text(TESTS)
+def test_quick_is_one_case_of_what_compiles_nothing_and_starts_nothing(tmp_path: Path) -> None:
+    (tmp_path / "test_seven.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
-    for option, outcome in (("--quick", "1 passed, 3 skipped"), ("--verbose", "4 passed")):
+    for option, outcome in (
+        ("--quick", "1 passed, 4 skipped, 2 deselected"),
+        ("--verbose", "7 passed"),
+    ):
         ran = subprocess.run(
             [*command, option, str(tmp_path)], capture_output=True, text=True, check=False
         )

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import typer
 from pydantic import BaseModel
 
@@ -19,6 +20,8 @@ from tacit.cli import app
 from tacit.data.feature import FEATURES
 from tacit.data.target import TARGETS
 from tacit.study._sections import data
+
+pytestmark = pytest.mark.not_quick
 
 ROOT = Path(tacit.__file__).parents[1]
 _BLANK = "\N{WHITE SQUARE}"

@@ -25,6 +25,7 @@ def test_the_name_depends_on_what_is_computed_and_not_on_its_price() -> None:
     assert name_of(piece) != name_of(Piece(fail, {"number": 3.0, "other": 1}, 1.0))
 
 
+@pytest.mark.not_quick
 def test_code_that_a_module_imports_is_part_of_the_name() -> None:
     found = {file.name for file in reached(Path(str(run.__file__)))[0]}
     assert found >= {"run.py", "catalogue.py", "claims.py", "images.py", "target.py"}

@@ -12,6 +12,8 @@ from tacit.cli import app
 from tacit.errors import ConfigError
 from tacit.privacy import Masks, Privacy
 
+pytestmark = pytest.mark.not_quick
+
 
 @pytest.mark.parametrize(
     ("family", "records", "epsilon", "parameters", "width"),

@@ -118,6 +118,7 @@ def test_an_interrupted_command_ends_with_one_word(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == "interrupted\n"
 
 
+@pytest.mark.not_quick
 def test_an_interrupt_that_arrives_while_garbage_is_collected_is_not_lost(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -14,6 +14,8 @@ from tacit.cli import app
 from tacit.cli.accounting import as_toml
 from tests.end_to_end.study import STUDY, changed, write
 
+pytestmark = pytest.mark.not_quick
+
 RUN = CliRunner()
 STAR = changed('"dpsg"', '"gradient-descent"', changed('"ring"', '"coordinator"'))
 FOUND = MeanNoise(4, 4, 20, 2.0, (1.0, 1.2, 1.4, 2.0), 1.0, None)

@@ -135,6 +135,7 @@ def test_gossip_hides_the_far_only_with_fresh_noise() -> None:
     assert "agent 0 and agent 4" in coalition and "--fresh-noise" not in coalition
 
 
+@pytest.mark.not_quick
 def test_masks_cost_little_until_a_coalition_cuts_an_agent_off() -> None:
     asked = ("masks", "--agents", "10", "-e", "1", "-d", "1e-5", "-r", "300")
     alone, masked, central = answered(*asked)["ways"]

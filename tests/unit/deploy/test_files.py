@@ -64,6 +64,7 @@ def test_results_are_on_the_disk_before_they_are_said_to_be(
     assert synced == expected
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("times", [2, 9])
 def test_a_file_that_is_being_read_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int

@@ -50,6 +50,7 @@ def shared_by(made: list[keys.Keys], manifest: Manifest, number: int) -> dict[in
     return pair_keys(made[number], number, manifest.run, manifest.offers())
 
 
+@pytest.mark.not_quick
 def test_signing_makes_the_keys_for_masks(made: list[keys.Keys]) -> None:
     manifest = a_manifest(made, MASKED)
     assert manifest.masked and not manifest.summed and not a_manifest(made).masked

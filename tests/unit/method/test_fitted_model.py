@@ -134,6 +134,7 @@ def test_what_is_no_file_of_a_model_is_refused(tmp_path: Path) -> None:
             load_model(tmp_path / f"{name}.json")
 
 
+@pytest.mark.not_quick
 def test_the_command_predicts_by_a_model(tmp_path: Path) -> None:
     model().save(tmp_path / "model.json")
     ROWS.to_csv(tmp_path / "new.csv", index=False)

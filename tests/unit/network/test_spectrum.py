@@ -55,6 +55,7 @@ def test_gap_of_a_directed_ring():
     assert spectral_gap(Graph.from_networkx(arrows)) == pytest.approx(1 - np.cos(np.pi / 7))
 
 
+@pytest.mark.not_quick
 def test_gap_of_a_large_directed_graph_agrees_with_all_eigenvalues():
     generator = np.random.default_rng(0)
     own = np.arange(510)

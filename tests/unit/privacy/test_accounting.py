@@ -77,6 +77,7 @@ def test_noise_of_any_size_has_a_price(kind: Any, noise: float) -> None:
     assert pure == math.inf if noise < 1.0 else 0.0 < pure <= 1e-70
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize(
     "event",
     [

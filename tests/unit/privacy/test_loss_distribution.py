@@ -70,6 +70,7 @@ def test_kinds_are_grouped_apart() -> None:
         assert sum(counts) == 600 and len(counts) < 300
 
 
+@pytest.mark.not_quick
 def test_what_the_transform_loses_is_charged() -> None:
     """At any delta: the sum of the releases' own curves is exact, and never passed from below."""
     events = [Repeated(GaussianRelease(300.0), 20_000), Repeated(LaplaceRelease(1e6), 20_000)]

@@ -13,6 +13,8 @@ import pytest
 from tacit.problem import interruptible as module
 from tacit.problem.interruptible import interruptible
 
+pytestmark = pytest.mark.not_quick
+
 PLACE = contextvars.ContextVar("place", default="nowhere")
 
 

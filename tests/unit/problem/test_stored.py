@@ -44,6 +44,7 @@ def made(text: str, **given: Any) -> Any:
     return names["f"]
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("workers", [None, 2])
 def test_a_point_is_evaluated_once(tmp_path: Path, workers: int | None) -> None:
     file = tmp_path / "evaluations.sqlite"

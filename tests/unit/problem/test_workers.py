@@ -26,6 +26,8 @@ from tacit.problem import black_box, black_box_problem, listening, record_box
 from tacit.problem.program import Program
 from tacit.types import Context
 
+pytestmark = pytest.mark.not_quick
+
 POINTS = np.arange(6.0).reshape(3, 2)
 OWNERS = np.arange(3)
 

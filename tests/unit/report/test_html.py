@@ -204,6 +204,7 @@ def test_the_objective_is_not_drawn_beside_its_gap():
     assert alone == {"Objective", "Distance"}
 
 
+@pytest.mark.not_quick
 def test_the_page_says_what_distance_is_and_where_answers_are_means():
     assert "answering zero scores the number of sites" in text(render(sample()))
     history = {name: each for name, each in sample().history.items() if name != "distance"}

@@ -64,6 +64,7 @@ def test_one_changed_byte_is_another_run(made: list[keys.Keys]) -> None:
         assert other.changed() == list(manifest.signatures)
 
 
+@pytest.mark.not_quick
 def test_owners_who_sign_one_file_at_the_same_moment_all_have_signed(
     made: list[keys.Keys], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -191,6 +191,7 @@ def test_who_pins_the_authority_compares_no_card(tmp_path: Path, authority: Path
         check_trusted(manifest, made[0].folder, "north")
 
 
+@pytest.mark.not_quick
 def test_the_commands_do_all_of_it(tmp_path: Path) -> None:
     def done(*command: str, code: int = 0) -> str:
         said = RUN.invoke(app, ["keys", *command])

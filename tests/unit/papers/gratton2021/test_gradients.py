@@ -39,6 +39,7 @@ def entries(law: Any, kurtosis: float = 0.0, *, others: Any = None) -> dict[str,
     }
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("figure", ["fig2", "fig3"])
 def test_entries_are_normal_or_not(figure: str) -> None:
     def told(*answers: Any) -> Any:

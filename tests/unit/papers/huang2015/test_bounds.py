@@ -24,6 +24,8 @@ from tacit.papers.huang2015.bounds import (
 )
 from tacit.papers.huang2015.tuning import PDOPConstants, Tuned, tune_pdop
 
+pytestmark = pytest.mark.not_quick
+
 RENDEZVOUS = PDOPConstants(
     epsilon=1.0,
     dimension=2,

@@ -97,6 +97,7 @@ def test_the_scale_that_goes_with_an_epsilon() -> None:
         assert printed_metric_epsilon(scale, q, q / 2 if p is None else p) == pytest.approx(0.3)
 
 
+@pytest.mark.not_quick
 def test_laplace_noise_is_longer_than_printed() -> None:
     # 20,000 coefficients; what follows adds little at p = 1.5
     rng = np.random.default_rng(0)

@@ -51,6 +51,7 @@ def test_every_tenth_of_mnist_gives_itself_away_in_one_iteration() -> None:
     assert global_l1_sensitivity(PIXELS, 1.0, "add_remove") / (1.8 * LONGEST[6][0]) > 2.79
 
 
+@pytest.mark.not_quick
 def test_the_event_in_a_simulation() -> None:
     ratio, runs, size = LONGEST[3][1] / LONGEST[3][0], 2000, PIXELS * CLASSES
     rng = np.random.default_rng(0)
