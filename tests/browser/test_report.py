@@ -204,7 +204,7 @@ NARROWEST = """() => Math.min(...[...document.querySelectorAll("#members .list >
 """Width of the narrowest label or value among the facts of a run, in pixels."""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_on_a_phone_a_list_of_facts_is_readable(visit, scheme, tmp_path):
     facts = {
         "Run id": "5e" * 32,

@@ -12,6 +12,7 @@ KNOWN = citations.papers()
 EARLIER, LATER = "Gratton et al. (2020)", "Gratton et al. (2021)"
 
 
+@pytest.mark.long
 def test_every_source_of_the_package_names_its_place_and_has_a_test() -> None:
     assert citations.problems() == []
 
@@ -111,6 +112,7 @@ def test_a_symbol_without_a_test_is_reported(tmp_path: Path) -> None:
     assert citations.tests_of("tacit.method.d_zoa_claim.PaperClaim.total", used) == []
 
 
+@pytest.mark.long
 def test_the_tables_lead_from_equations_to_code_and_tests() -> None:
     lines = citation_tables.tables().splitlines()
     [row] = [line for line in lines if line.startswith("| V-A, eq (26) |")]

@@ -184,6 +184,7 @@ def test_a_checkpoint_is_of_its_version_and_beginning_afresh_is_charged(
         assert epsilon > 1.3 * before[owner][0] and releases == 2 * before[owner][1]
 
 
+@pytest.mark.long
 def test_answers_of_other_code_are_not_shown(study: Path, tmp_path: Path) -> None:
     """A sweep in the folder of an earlier one computes anew, whatever is stored there."""
     swept = Path(shutil.copytree(GOLDEN / "swept", tmp_path / "swept"))

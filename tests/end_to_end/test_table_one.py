@@ -126,6 +126,7 @@ SEED = ("--seed", "0")
 GROUPED = ("--by", "arm", "--site", "site")
 
 
+@pytest.mark.long
 def test_it_is_what_people_type(there: Path) -> None:
     typed = (*("table1", "visits.csv"), *GROUPED, *DECLARED, "--median", "age")
     document = told(*typed, *SEED, "--study", "mine.toml", "-e", "2", "--share", "age=2")
@@ -158,6 +159,7 @@ def test_it_is_what_people_type(there: Path) -> None:
     assert found._repr_html_() == found.to_html() and found.left_out == ()
 
 
+@pytest.mark.long
 def test_what_is_not_declared_is_read_off_and_said(there: Path) -> None:
     frame = visits().assign(ticket=[f"p{i}" for i in range(RECORDS)], well=[0, 1] * 600)
     frame["day"] = "2024-03-01"

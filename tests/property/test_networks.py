@@ -4,6 +4,7 @@ import equinox as eqx
 import jax
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,7 @@ def drawn(network, rounds, key):
     return jax.vmap(lambda round: network.mixing(round, key))(rounds)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from([RandomActivation, LinkFailure]),

@@ -46,6 +46,7 @@ def errors(task: Any, method: PDOP, net: Any, trials: int) -> tuple[np.ndarray, 
     return np.sum((result.solutions - best) ** 2, axis=2), scales
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "law"),
     [

@@ -31,6 +31,7 @@ def test_a_study_of_its_parts_runs_and_says_whose_code_it_was(study: Path, tacit
     assert "the loss LogCosh encodes the target" in said
 
 
+@pytest.mark.long
 def test_a_mistake_in_a_part_s_key_is_told_with_its_line(study: Path, tacit: Command) -> None:
     study.write_text(study.read_text().replace("momentum = 0.2", "momentun = 0.2"))
     told = tacit("run", study, code=2).stderr

@@ -99,6 +99,7 @@ def test_what_is_not_declared_is_read_off_and_said(fitted: Path) -> None:
     assert any("column sex were read off" in each for each in found.guarantee.worst.assumptions)
 
 
+@pytest.mark.long
 def test_a_file_with_semicolons_and_decimal_commas_is_read(fitted: Path) -> None:
     visits().to_csv(fitted / "other.csv", index=False, sep=";", decimal=",")
     given = ("fit", fitted / "other.csv", FORMULA, "-f", "binomial", "-s", "site", "-e", "2")

@@ -8,10 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tacit._engine import environment
 
 EDITED = """
 import importlib
+import pytest
+
 from tacit._engine import environment
 
 def state():
@@ -27,6 +31,7 @@ print(before[1], waiting[1], state()[1], state() == waiting, before[0] != waitin
 """
 
 
+@pytest.mark.long
 def test_source_that_is_edited_and_loaded_anew_is_another(tmp_path: Path) -> None:
     shutil.copytree(
         environment.HOME, tmp_path / "tacit", ignore=shutil.ignore_patterns("__pycache__")

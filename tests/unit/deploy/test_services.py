@@ -211,6 +211,7 @@ check_writable(load(Path(sys.argv[1])))
 """
 
 
+@pytest.mark.long
 def test_keys_for_masks_that_cannot_be_deleted_are_told_of_first(tmp_path: Path) -> None:
     own = keys.create(tmp_path / "keys", "north")
     offer(own, bytes(32))

@@ -284,6 +284,7 @@ def test_bounds_of_a_target_that_is_not_declared_are_read_off() -> None:
     assert PrivatePoissonRegressor()._target(np.zeros(3)).feature == Numeric(0.0, 0.5)
 
 
+@pytest.mark.long
 def test_scikit_learn_is_imported_only_by_who_asks() -> None:
     program = """
 import sys, tacit

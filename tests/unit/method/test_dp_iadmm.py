@@ -48,6 +48,7 @@ def test_without_noise_it_reaches_the_centralised_optimum(method: Any) -> None:
     assert np.linalg.norm(result.solution - data.reference().solution) < 1e-4
 
 
+@pytest.mark.long
 def test_the_printed_trust_region_stops_near_the_start() -> None:
     data = task(0)
     stuck = DPIADMMTrust(penalty=0.4, radius=0.01, trust_region="printed", privacy=WIDE)

@@ -131,6 +131,7 @@ def hanging(x: np.ndarray, agent: int) -> float:
     return 0.0
 
 
+@pytest.mark.long
 def test_workers_look_while_the_run_compiles(tmp_path: Path) -> None:
     task = black_box_problem(clocked, 3, x0=[1.0, 2.0], workers=2)
     with pytest.raises(ProblemError, match="agent 0 answered"):

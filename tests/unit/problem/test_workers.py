@@ -387,6 +387,7 @@ def test_programs_that_fail(script: str, message: str) -> None:
         host.raise_pending()
 
 
+@pytest.mark.long
 def test_what_a_skipped_program_said_is_one_line() -> None:
     script = 'echo licence server >&2; echo busy >&2; test "$0" != 1 && echo 3'
     task = black_box_problem(

@@ -57,6 +57,7 @@ def test_convergence_draws_what_was_measured(private: tacit.Result) -> None:
         plot.convergence(replace(private, history=flat))
 
 
+@pytest.mark.long
 def test_coefficients_stand_beside_those_of_the_reference(private: tacit.Result) -> None:
     agreed, pooled = plot.coefficients(private).data
     np.testing.assert_allclose(np.array(agreed.x, dtype=float), private.solution)

@@ -48,6 +48,7 @@ def test_a_metric_is_measured_and_shown(tmp_path: Path) -> None:
     assert said in unescape(page) and "A metric of the study" not in public
 
 
+@pytest.mark.long
 def test_a_sweep_measures_it_and_notices_other_code(tmp_path: Path) -> None:
     planned = plan(study(tmp_path), Grid(seeds=2))
     assert "largest" in planned.cells[0].measures

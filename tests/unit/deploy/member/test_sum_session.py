@@ -398,6 +398,7 @@ def test_two_stories_of_one_sum_cannot_be_read(
     assert np.abs(together.astype(float)).max() > 2.0**58
 
 
+@pytest.mark.long
 def test_two_halves_that_are_told_other_cohorts_are_found(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:

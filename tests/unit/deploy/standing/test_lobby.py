@@ -137,6 +137,7 @@ def test_a_run_that_was_not_taken_is_not_asked_for_at_once(three: Three) -> None
         assert len(asked) == 2
 
 
+@pytest.mark.long
 def test_a_member_is_told_of_its_own_runs_only(three: Three) -> None:
     """West is confirmed, and was left out of one of them."""
     both, without = three.proposed("All three"), three.proposed("Without west", without=["west"])

@@ -51,6 +51,7 @@ WHOLE_AGENT = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "changes",
     [

@@ -25,6 +25,7 @@ from tests.end_to_end.study import write as write_study
 from tests.unit.report.sample import sample
 
 
+@pytest.mark.long
 def test_a_model_predicts_by_the_bounds_that_its_records_told(tmp_path: Path) -> None:
     write_study(tmp_path)
     path = tmp_path / "study.toml"
