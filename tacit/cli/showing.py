@@ -71,7 +71,7 @@ def show_method(name: str, *, json: bool) -> int:
     """Everything about one method, or about a part that another package declares."""
 
     def command() -> int:
-        part = next((each for each in foreign() if each.name == name), published().get(name))
+        part = next(iter(foreign([name])), published().get(name))
         if part is not None and part.family.word != "method":
             return _show_part(part, json=json)
         family = None if name in METHODS else next((f for f in FAMILIES[1:] if f.has(name)), None)

@@ -16,7 +16,7 @@ declared by tacit in the same way: no other part of tacit knows them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -257,11 +257,18 @@ def installed(parts: Iterable[Part]) -> dict[str, str]:
     return {name: " ".join([of, *sorted(set(digests))]) for name, (of, *digests) in found.items()}
 
 
-def declared(family: Family, select: Callable[..., EntryPoints] = entry_points) -> dict[str, Part]:
+def declared(
+    family: Family,
+    names: Collection[str] | None = None,
+    *,
+    select: Callable[..., EntryPoints] = entry_points,
+) -> dict[str, Part]:
     """Declarations of packages, by name; read from metadata, without an import.
 
     Args:
         family: kind of the parts.
+        names: names that are asked for, so that a mistake of a package about another one stops
+            nobody; all if `None`.
         select: function that gives the entry points of a group.
 
     Raises:
@@ -270,7 +277,7 @@ def declared(family: Family, select: Callable[..., EntryPoints] = entry_points) 
     """
     found: dict[str, Part] = {}
     for entry in select(group=family.group):
-        if entry.dist is None:
+        if entry.dist is None or (names is not None and entry.name not in names):
             continue
         part = part_of(family, entry)
         other = found.get(entry.name)
@@ -311,13 +318,16 @@ def part_of(family: Family, entry: EntryPoint) -> Part:
     )
 
 
-def foreign() -> list[Part]:
-    """All parts declared by other packages, family by family.
+def foreign(names: Collection[str] | None = None) -> list[Part]:
+    """Parts declared by other packages, family by family.
+
+    Args:
+        names: names that are asked for; all if `None`.
 
     Raises:
         ConfigError: as for `declared`.
     """
-    found = (part for family in FAMILIES for _, part in sorted(declared(family).items()))
+    found = (part for family in FAMILIES for _, part in sorted(declared(family, names).items()))
     return [part for part in found if not part.own]
 
 
@@ -327,7 +337,9 @@ def published() -> dict[str, Part]:
     Raises:
         ConfigError: as for `declared`, or tacit runs without its own metadata.
     """
-    found = {name: part for name, part in declared(METHOD).items() if part.own}
+    group = entry_points(group=METHOD.group)
+    names = [each.name for each in group if each.dist is not None and each.dist.name == _HERE]
+    found = {name: part for name, part in declared(METHOD, names).items() if part.own}
     if not found:
         raise ConfigError(
             "the metadata of the installed tacit declare no method, so those of papers cannot be "
@@ -348,8 +360,8 @@ def named_in(document: object) -> Iterator[Part]:
     """
     select = entry_points().select  # reads the metadata of all packages, once
     for family in FAMILIES:
-        known = declared(family, select)
         named = sorted(set(_names(document, *family.at, nested=family.nested)))
+        known = declared(family, named, select=select)
         yield from (known[name] for name in named if name in known)
         if family is METHOD and not all(name in known or family.takes(name) for name in named):
             published()  # reports missing ones caused by stale metadata
@@ -389,11 +401,11 @@ def method(name: str, besides: str = "") -> Entry:
         raise ConfigError(f"method {name!r} {REFUSED[name]}")
     if name in METHODS:
         return METHODS[name]
-    others = declared(METHOD)
+    others = declared(METHOD, [name])
     if name in others:
         return Entry(others[name].build)
     published()  # reports missing ones caused by stale metadata
-    known = [*METHODS, *others]
+    known = [*METHODS, *declared(METHOD)]
     # a family of methods before a name that is spelt alike: another paper's method
     close = [
         each for each in known if each.startswith(f"{name.casefold()}-") and "published" not in each

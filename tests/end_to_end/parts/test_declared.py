@@ -63,11 +63,23 @@ def test_what_a_package_declares_wrongly_is_told(
         study.write_text(study.read_text().replace("acme-momentum", "other"))
     if "methods" in entries:
         study.write_text(study.read_text().replace("acme-wheel", "ring"))
-    if "graphs" in entries:
+    if "graphs" in entries or "dpsg" in entries:
         text = study.read_text().replace("acme-momentum", "dpsg")
         study.write_text(text.replace("momentum = 0.2", ""))
     command = ("parts", "list") if "nothing" in entries else ("run", study)
     assert told in tacit(*command, code=2).stderr
+
+
+@pytest.mark.long
+def test_a_name_that_is_taken_stops_only_what_names_it(study: Path, tacit: Command) -> None:
+    about = next((study.parent / "site").glob("*.dist-info"))
+    entries = (about / "entry_points.txt").read_text()
+    declared = "[tacit.methods]\ndpsg = acme_parts.momentum:Momentum\n"
+    (about / "entry_points.txt").write_text(entries.replace("[tacit.methods]\n", declared))
+    tacit("run", study)
+    tacit("describe", "acme-momentum")
+    for command in (("methods",), ("describe", "dpsg"), ("parts", "list")):
+        assert "'dpsg', which is one of tacit's own" in tacit(*command, code=2).stderr
 
 
 @pytest.mark.long
