@@ -174,7 +174,7 @@ def _check_complete(
         *([f"the methods {', '.join(methods)}"] if methods else []),
     ]
     raise error(
-        f"{target.__name__} does not define {' and '.join(told)}; docs/add_a_method.md has an "
+        f"{target.__name__} does not define {' and '.join(told)}; docs/extend.md has an "
         "example in full"
     )
 

@@ -58,7 +58,7 @@ def show(json: Json = False) -> None:
             emit({"format": "tacit-parts-list-1", "parts": rows, "metrics": named})
             return 0
         if not found:
-            say("No installed package declares a part. docs/add_a_method.md explains how to.")
+            say("No installed package declares a part. docs/extend.md explains how to.")
             return 0
         table(
             ["Part", "Name", "Package", "Version", "Pinned"],

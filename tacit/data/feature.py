@@ -254,7 +254,7 @@ class Date:
 
 
 class AbstractFeature(metaclass=Fields):
-    """A column of your own kind. A package can add one to studies: docs/add_a_method.md.
+    """A column of your own kind. A package can add one to studies: docs/extend.md.
 
     It receives one value at a time, so that the numbers of a record depend on that record only.
 

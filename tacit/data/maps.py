@@ -42,7 +42,7 @@ _FAINT = 1e-9
 
 
 class AbstractMap(metaclass=Fields):
-    """A map of your own. A package can add one to studies: docs/add_a_method.md.
+    """A map of your own. A package can add one to studies: docs/extend.md.
 
     It receives one record at a time, so that the features of a record depend on that record only.
     """

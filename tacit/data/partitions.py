@@ -26,7 +26,7 @@ from tacit.types import Division
 
 
 class AbstractPartition(metaclass=Fields):
-    """Your own rule for dividing records. A package can add one to studies: docs/add_a_method.md.
+    """Your own rule for dividing records. A package can add one to studies: docs/extend.md.
 
     It sees all records, so a guarantee assumes that the division is public and depends on none.
     It is for simulations and rehearsals: in a run between sites every site has its own records.

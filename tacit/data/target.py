@@ -144,7 +144,7 @@ class ClassTarget:
 
 
 class AbstractTarget(metaclass=Fields):
-    """A target of your own kind. A package can add one to studies: docs/add_a_method.md.
+    """A target of your own kind. A package can add one to studies: docs/extend.md.
 
     It receives one value at a time, so that the number of a record depends on that record only.
 

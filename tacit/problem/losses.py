@@ -33,7 +33,7 @@ Where = Callable[[int], str]
 
 @checked(ProblemError)
 class AbstractLoss(eqx.Module):
-    """Loss of one record. Your own package can add one to studies: docs/add_a_method.md.
+    """Loss of one record. Your own package can add one to studies: docs/extend.md.
 
     Attributes:
         smooth: whether the gradient is continuous everywhere.

@@ -22,7 +22,7 @@ from tacit.problem.processes import Unanswered
 class AbstractBlackBox(AbstractLoss):
     """The loss of one record, computed by any Python code; only methods that use values can run.
 
-    Your own package can add one to studies: docs/add_a_method.md. Where each agent has one record,
+    Your own package can add one to studies: docs/extend.md. Where each agent has one record,
     the record is its whole cost. The code receives one record at a time, so that the result for a
     record depends on that record only.
     """

@@ -20,7 +20,7 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 QUICK_METHODS = ("dgd", "dpsg", "dvp", "gradient_descent")
 QUICK_STUDIES = ("index", "clip", "simulator")
-SLOW_PAGES = ("add_a_method", "advise", "audit", "masks", "reproduce")
+SLOW_PAGES = ("extend", "advise", "audit", "masks", "reproduce")
 SLOW = {
     *(ROOT / "docs" / f"{page}.md" for page in SLOW_PAGES),
     *(page for page in (ROOT / "docs" / "methods").glob("*.md") if page.stem not in QUICK_METHODS),

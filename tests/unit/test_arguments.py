@@ -162,7 +162,7 @@ def test_what_a_class_does_not_define_is_told() -> None:
         Cauchy()
     assert str(error.value) == (
         "Cauchy does not define the attributes convex (bool), curvature (float) and the methods "
-        "derivative, encode, value; docs/add_a_method.md has an example in full"
+        "derivative, encode, value; docs/extend.md has an example in full"
     )
 
 
