@@ -20,10 +20,10 @@ from tacit._engine import charging
 from tacit._engine.calibrate import calibrate
 from tacit._engine.charging import Kinds, Owners
 from tacit._engine.foreign import assumptions
-from tacit._engine.guarantees import guarantees, spent
 from tacit._engine.keys import public_key
 from tacit._engine.places import check_place, check_stops
 from tacit._engine.result import ReleaseRow
+from tacit._engine.run_guarantee import guarantees, spent
 from tacit._engine.spread import spread_of
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method.phase import AbstractMethod, Phase

@@ -15,8 +15,8 @@ from tacit._engine import charging, inputs
 from tacit._engine.calibrate import calibrate
 from tacit._engine.contract import Contract, owners_of
 from tacit._engine.contract import contract as computed
-from tacit._engine.guarantees import guarantees
 from tacit._engine.result import ReleaseRow
+from tacit._engine.run_guarantee import guarantees
 from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError, TacitError, UnsupportedEvent
 from tacit.method.phase import AbstractMethod

@@ -10,7 +10,7 @@ from typing import Any
 
 import tacit.method
 from tacit._engine.charging import Releases
-from tacit._engine.guarantees import guarantees
+from tacit._engine.run_guarantee import guarantees
 from tacit.advise.noise import owners
 from tacit.advise.setting import Setting, two_digits
 from tacit.errors import PrivacyError, TacitError

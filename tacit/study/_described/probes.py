@@ -16,8 +16,8 @@ import numpy as np
 
 from tacit._engine.calibrate import calibrate
 from tacit._engine.charging import Owners, Releases
-from tacit._engine.guarantees import guarantees
 from tacit._engine.inputs import check_arguments
+from tacit._engine.run_guarantee import guarantees
 from tacit.data import Boolean, Categorical, Numeric, Schema
 from tacit.errors import NetworkError, PrivacyError, TacitError
 from tacit.method.phase import AbstractMethod

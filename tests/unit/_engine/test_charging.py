@@ -15,7 +15,7 @@ from tacit import DGD, DPSG, DZOASolver, Privacy, network, problem
 from tacit._engine.calibrate import calibrate
 from tacit._engine.charging import Owners, Releases, events, scales
 from tacit._engine.contract import owners_of
-from tacit._engine.guarantees import guarantees, spent
+from tacit._engine.run_guarantee import guarantees, spent
 from tacit.errors import PrivacyError
 from tacit.method import PaperClaim
 from tacit.method.phase import Phase
