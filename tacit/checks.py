@@ -39,6 +39,11 @@ def shown(value: Any) -> str:
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of an error of another package, shortened."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]
+
+
 def close(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
     """The known name that is meant, if one is close; empty if none.
 

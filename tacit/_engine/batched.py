@@ -102,6 +102,12 @@ def advance(
     return states, {name: jnp.moveaxis(value, 0, 1) for name, value in measured.items()}
 
 
+def trace(plan: Plan, roots: Key[Array, " trials"]) -> None:
+    """Trace all phases, without compiling or computing anything, to find mistakes in a method."""
+    states = eqx.filter_eval_shape(start, plan, roots)
+    eqx.filter_eval_shape(advance, plan, roots, states, jnp.zeros((1, 2), dtype=int))
+
+
 class Simulator:
     """One trial while it is traced.
 

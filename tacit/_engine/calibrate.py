@@ -10,7 +10,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from tacit._engine.charging import Kinds, Owners, Releases, scales, units_of
+from tacit._engine.charging import Kinds, Owners, Releases, is_foreign, scales, units_of
 from tacit.arguments.own import is_own
 from tacit.errors import BudgetExceeded, PrivacyError
 from tacit.method.phase import AbstractMethod
@@ -39,6 +39,9 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
         BudgetExceeded: the accountant does not confirm the calibrated noise.
     """
     privacy, kinds = method.privacy, owners.kinds(method)
+    releases = Releases(method)
+    if any(phase.release is not None and phase.release.mechanism.proved for phase in releases):
+        _check_divisors(releases.relation, owners)
     if privacy is None:
         return _levelled(method, kinds)
     for name in ("clip", "epsilon", "delta", "noise_multiplier"):
@@ -61,8 +64,9 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
     multipliers: list[float] = []
     for public in kinds.contexts:
         epsilon, delta = epsilons[public.agent], deltas[public.agent]
-        # the cost of a release depends on the noise multiplier, not on the size of the data
-        case = (epsilon, delta, replace(public, agent=0, count=0, normaliser=1.0))
+        # the cost of tacit's releases depends on the noise multiplier, not on the size of the data
+        same = public if is_foreign(method) else replace(public, agent=0, count=0, normaliser=1.0)
+        case = (epsilon, delta, same)
         if case not in solved:
             solved[case] = _smallest_noise(method, public, epsilon, delta, grid=grid)
         multipliers.append(solved[case])
@@ -138,14 +142,18 @@ def _one_of(values: Iterable[Relation | NoiseKind]) -> str:
     return " or ".join(repr(each.value) for each in sorted(values))
 
 
-def _check_relation(privacy: Privacy, owners: Owners) -> None:
-    unit = owners.contexts[0].unit
-    if privacy.relation is Relation.ADD_REMOVE and not owners.declared:
+def _check_divisors(relation: Relation, owners: Owners) -> None:
+    if relation is Relation.ADD_REMOVE and not owners.declared:
         raise PrivacyError(
             "under add_remove the number of records is private, so sums must be divided by a "
             "declared number instead: give the problem normaliser=..., or use "
             "relation='replace_one'"
         )
+
+
+def _check_relation(privacy: Privacy, owners: Owners) -> None:
+    _check_divisors(privacy.relation, owners)
+    unit = owners.contexts[0].unit
     if max(privacy.sites_per_person, privacy.records_per_person) == 1:
         return
     if unit is not Unit.RECORD:

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from tacit.arguments.own import is_own
 from tacit.errors import PrivacyError, UnsupportedEvent
 from tacit.method.phase import AbstractMethod, Phase, phases_of
 from tacit.method.worst_case import UNBOUNDED, gradient_bounds
@@ -22,6 +23,7 @@ from tacit.privacy import facts, masked
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.event import Event, Repeated, on_grid
 from tacit.privacy.facts import Fact
+from tacit.privacy.query import sensitivity_of
 from tacit.problem.convex_cost import ConvexCost
 from tacit.problem.task import Task
 from tacit.types import Division, PublicContext, Relation, Unit
@@ -67,16 +69,18 @@ class Owners:
         trials: int = 1,
         unit: Unit | None = None,
         relation: Relation = Relation.ADD_REMOVE,
+        summed: bool = True,
     ) -> Owners:
         """Gather these from a problem (counts, normalisers) and a network (degrees, activity).
 
         `unit` is what one guarantee protects, if that is not the unit of the problem. Unit and
-        `relation` decide whether numbers of records are public (`facts`).
+        `relation` decide whether numbers of records are public (`facts`). `summed` is whether a
+        release is more than one clipped vector of an agent, such as a sum over its records.
 
         Raises:
             PrivacyError: whole agents are protected, and the releases of others depend on the
-                number of records of an agent; or costs are compared by gradients that a solver
-                approximates.
+                number of records of an agent, or an agent's own grow with it; or costs are
+                compared by gradients that a solver approximates.
         """
         if relation is Relation.METRIC and isinstance(problem.objectives, ConvexCost):
             raise PrivacyError(
@@ -93,14 +97,17 @@ class Owners:
         hidden = declared and not public
         counts = problem.told if hidden else problem.counts
         normaliser, bounds = problem.normaliser, gradient_bounds(problem)
+        assumptions: tuple[str, ...] = ()
         if protected is Unit.AGENT and problem.unit is not Unit.AGENT:
             if not public and not declared and np.any(normaliser > problem.counts):
                 raise PrivacyError(
                     "where the data of a whole agent are protected, the number of its records is "
                     "private, and here every agent's sum is divided by the number of all records, "
                     "so that the others' releases would tell it; use weighting='agent', or give "
-                    "the problem normaliser=..., a declared number"
+                    "the problem normaliser=..., a declared number that no agent exceeds"
                 )
+            if summed and np.any(normaliser != problem.counts):
+                assumptions = (_check_divisors(problem),)
             # all data of an agent are one unit; the number of its records is private, too
             declared, bounds = True, [UNBOUNDED] * agents
             counts, normaliser = np.ones(agents, dtype=int), np.ones(agents)
@@ -123,7 +130,7 @@ class Owners:
                 zip(*(np.asarray(column).tolist() for column in columns), strict=True)
             )
         )
-        assumptions = (*problem.objectives.assumptions, *problem.assumptions)
+        assumptions += (*problem.objectives.assumptions, *problem.assumptions)
         if trials > 1:  # every trial is a separate release, and the guarantee is for one
             published = f"one trial is published, the first of {trials:,}, and no other"
             assumptions = (*assumptions, published)
@@ -131,6 +138,8 @@ class Owners:
 
     def kinds(self, method: AbstractMethod, *also: Any) -> Kinds:
         """Group owners with equal numbers.
+
+        A method of others may keep an owner's number anywhere, so its releases are compared, too.
 
         Args:
             method: method whose numbers may differ per owner.
@@ -144,10 +153,32 @@ class Owners:
         ]
         columns = [np.array(numbers, dtype=float)]
         columns += [np.asarray(leaf, dtype=float).reshape(-1, agents).T for leaf in (*own, *also)]
+        if is_foreign(method):
+            releases = Releases(method)
+            columns.append(np.array([releases.numbers(each) for each in self.contexts]))
         _, first, kind = np.unique(
             np.concatenate(columns, axis=1), axis=0, return_index=True, return_inverse=True
         )
         return Kinds(tuple(self.contexts[index] for index in first), kind.reshape(-1))
+
+
+def _check_divisors(problem: Task) -> str:
+    """Refuse sums of an agent's records that may exceed their clip, and say when they cannot.
+
+    Raises:
+        PrivacyError: a sum that is divided by less than the number of its records.
+    """
+    short = np.flatnonzero(problem.normaliser < problem.counts)
+    if len(short):
+        agent = int(short[0])
+        count, divisor = int(np.asarray(problem.counts)[agent]), problem.normaliser[agent]
+        raise PrivacyError(
+            f"the data of a whole agent are protected, and the sum over the {count:,} records of "
+            f"{problem.names[agent]!r} is divided by {divisor:g}, so that together they move it "
+            "further than the clip of one. Use weighting='agent', a normaliser that no agent "
+            "exceeds, or a query that clips all of an agent's data together, as ClippedUpdate does"
+        )
+    return "no agent has more records than the declared number that its sums are divided by"
 
 
 class Releases:
@@ -177,6 +208,18 @@ class Releases:
 
     def __iter__(self) -> Iterator[Phase]:
         return (phase for phase in self.phases if phase.release is not None)
+
+    def numbers(self, public: PublicContext) -> list[float]:
+        """What the noise of an owner's releases follows from: equal for owners whose cost is."""
+        found: list[float] = []
+        for phase in self:
+            assert phase.query is not None and phase.release is not None
+            query, relation, dose = phase.query, self.relation, phase.release.mechanism.dose
+            for round in range(public.rounds) if _varies(phase) else (0,):
+                here = replace(public, round=round)
+                found += [sensitivity_of(query, here, relation), query.rate]
+                found += [] if dose is None else [dose.multiplier(query, here, relation)]
+        return np.nan_to_num(found, nan=-1.0).tolist()  # not calibrated yet
 
     def once(self, public: PublicContext) -> list[Event]:
         """What one owner releases before round 0."""
@@ -289,6 +332,15 @@ class Releases:
     def _steps(self, phase: Phase, public: PublicContext) -> Event:
         event = self.event(phase, public)
         return event if phase.repeat == 1 else Repeated(event, phase.repeat)
+
+
+def is_foreign(method: AbstractMethod) -> bool:
+    """Whether a method, or one that it runs around, is not tacit's own."""
+    inside = jax.tree.leaves(
+        method, is_leaf=lambda node: isinstance(node, AbstractMethod) and node is not method
+    )
+    inner = (each for each in inside if isinstance(each, AbstractMethod))
+    return not is_own(type(method)) or any(map(is_foreign, inner))
 
 
 def events(releases: Releases, kinds: Kinds) -> tuple[tuple[Event, ...], ...]:

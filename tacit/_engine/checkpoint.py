@@ -38,7 +38,9 @@ def save(path: Path, identity: str, round: int, trees: State, seed: int | None =
     np.savez(buffer, allow_pickle=False, header=np.array(header), **leaves)
     partial = path.with_name(path.name + ".partial")
     try:
-        with partial.open("wb") as file:
+        partial.unlink(missing_ok=True)
+        # it holds the seed of the noise: for its owner alone from the first byte on
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(buffer.getbuffer())
             file.flush()
             os.fsync(file.fileno())

@@ -34,7 +34,7 @@ from tacit.privacy.guarantees import Guarantees
 from tacit.privacy.noise import GridRelease, on_grid
 from tacit.privacy.noise.pairs import PairRelease, pair_releases
 from tacit.privacy.noise.sums import SumRelease, sum_releases
-from tacit.privacy.query import sensitivity_of
+from tacit.privacy.query import Sums, sensitivity_of
 from tacit.problem.task import Task
 from tacit.types import Relation
 
@@ -430,6 +430,7 @@ def owners_of(
         # a person's records may be at the most active sites
         times = np.full_like(times, times.max())
     relation = Relation.ADD_REMOVE if privacy is None else privacy.relation
-    owners = Owners.of(problem, network, rounds, times, trials, unit, relation)
+    summed = any(phase.query.sums is not Sums.ONE for phase in releases if phase.query is not None)
+    owners = Owners.of(problem, network, rounds, times, trials, unit, relation, summed)
     foreign = assumptions(problem, network, method)
     return replace(owners, assumptions=(*foreign, *owners.assumptions))

@@ -22,6 +22,7 @@ from tacit._engine.plan import as_arrays
 from tacit.errors import ProblemError
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
+from tacit.privacy.statistics import BlockSum
 from tacit.problem.cost import Cost
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss, JaxLoss
@@ -66,6 +67,11 @@ def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod)
         found.append(
             f"the loss {type(loss).__name__} is convex, with the derivative that it gives and a "
             "second derivative of at most its curvature"
+        )
+    if any(isinstance(query, BlockSum) and opaque(_bare(query.blocks)) for query in queries):
+        found.append(
+            "the functions of the blocks compute the rows of each record from that record and "
+            "public values only"
         )
     projects = any(query.projects for query in queries)
     besides = {"network": ", and which counts every round that an agent takes part in"}

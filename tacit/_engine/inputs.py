@@ -240,9 +240,11 @@ def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
 def prepared(problem: Task, network: AbstractNetwork, method: AbstractMethod) -> AbstractMethod:
     """The method with what it chooses for itself, before a contract is made from it.
 
-    That may look at the data, so a private method chooses nothing.
+    That may look at the data, so a private method chooses nothing, whoever gave it its noise.
     """
-    return stated.prepared(method, problem, network) if method.privacy is None else method
+    releases = [phase.release for phase in phases_of(method) if phase.release is not None]
+    private = method.privacy is not None or any(each.mechanism.proved for each in releases)
+    return method if private else stated.prepared(method, problem, network)
 
 
 def _graphs() -> tuple[type, ...]:

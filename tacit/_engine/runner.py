@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from tacit import checks
-from tacit._engine import inputs
+from tacit._engine import batched, inputs
 from tacit._engine.checkpoint import check as check_checkpoint
 from tacit._engine.checkpoint import stored_seed
 from tacit._engine.compiled import lay_out
@@ -242,6 +242,7 @@ def run(
             # code that a user wrote or edited cannot be compared: every start is a run of its own
             start = secrets.token_hex(16) if opaque(plan) or edited() else ""
             entry = f"{identity} {start}"
+            batched.trace(plan, roots)  # a mistake in the method is found before it costs anything
             charge = enter(ledger, dataset, owner, entry, agreed)
             roots = rekeyed(roots, ledger.noise_key(entry))
         recount(plan.objectives)

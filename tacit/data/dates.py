@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Bool, Float
 
 from tacit import checks
-from tacit.data.columns import distinct
 from tacit.errors import ProblemError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _EPOCH = datetime.date(1970, 1, 1)
 _MIDNIGHT = datetime.datetime(1970, 1, 1)
@@ -82,6 +84,8 @@ def read_dates(
         column: dates, or texts that represent dates.
         written: how texts write them; ISO 8601 when `None`.
     """
+    from tacit.data.columns import distinct
+
     positions, values = distinct(column)
     table = np.array([*(_days(value, written) for value in values), np.nan])
     days = table[positions]
@@ -94,9 +98,12 @@ def formats_of(column: pd.Series) -> list[str | None]:
     For a first look at a table: the answer is read off the records.
 
     Example:
+        >>> import pandas as pd
         >>> formats_of(pd.Series(["31.12.2024", None, "01.02.2023"]))
         ['%d.%m.%Y']
     """
+    from tacit.data.columns import distinct
+
     _, values = distinct(column)
     texts = any(isinstance(value, str) for value in values)
     return [

@@ -16,9 +16,10 @@ import pandas as pd
 
 from tacit import checks
 from tacit.arguments import checked
+from tacit.checks import first_line
 from tacit.data.columns import check_distinct
 from tacit.data.csv_files import MISSING_TEXTS
-from tacit.data.files import first_line, read
+from tacit.data.files import read
 from tacit.errors import ProblemError
 
 _ABSENT = (None, *MISSING_TEXTS, "#N/A")

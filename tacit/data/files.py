@@ -94,8 +94,3 @@ def numbered(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with its rows numbered from 0, as messages name them."""
     frame.index = pd.RangeIndex(len(frame), name="row")
     return frame
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error of another package, shortened."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:120]

@@ -10,8 +10,9 @@ import pandas as pd
 
 from tacit import checks
 from tacit.arguments import checked
+from tacit.checks import first_line
 from tacit.data.columns import check_distinct
-from tacit.data.files import first_line, numbered
+from tacit.data.files import numbered
 from tacit.data.loaders import load
 from tacit.errors import ConfigError, ProblemError
 

@@ -21,10 +21,11 @@ import pandas as pd
 from jaxtyping import Shaped
 
 from tacit.arguments import checked
+from tacit.checks import first_line
 from tacit.data.columns import check_distinct
 from tacit.data.csv_files import load_csv
 from tacit.data.excel import load_excel
-from tacit.data.files import check_path, first_line, numbered, read
+from tacit.data.files import check_path, numbered, read
 from tacit.errors import ProblemError
 
 FILE = "file"

@@ -209,7 +209,9 @@ class AbstractMethod(eqx.Module):
     def protects(self, problem: Any) -> Unit:
         """The unit of a guarantee: by default one summand of the objectives.
 
-        A method that bounds the joint effect of all data of an agent returns `Unit.AGENT`.
+        A method that bounds the joint effect of all data of an agent returns `Unit.AGENT`. Queries
+        that sum clipped records do so only where each sum is divided by at least their number; a
+        run in which it is not is refused.
         """
         return problem.unit
 

@@ -106,6 +106,11 @@ class Mechanism(eqx.Module):
         return self.law is None and self.claim is None
 
     @property
+    def proved(self) -> bool:
+        """Whether its noise is calibrated, and no claim of a publication stands in for a proof."""
+        return self.law is not None and self.claim is None
+
+    @property
     def noised(self) -> Law | None:
         """Law of the noise in the release; `None` if anything else protects it."""
         return self.law if self.into is Into.ANSWER else None

@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit.checks import shown
-from tacit.data.files import first_line
+from tacit.checks import first_line, shown
 from tacit.errors import ProblemError
 
 _UNKNOWN = (

@@ -65,6 +65,23 @@ def test_a_plan_of_noise_on_the_command_line_needs_no_jax() -> None:
     assert "imported: []" in done.stdout
 
 
+def test_a_run_needs_no_tables() -> None:
+    code = (
+        "import sys\n"
+        "import numpy as np\n"
+        "import tacit\n"
+        "from tacit import network, problem\n"
+        "features, targets = np.ones((3, 4, 2)), np.ones((3, 4))\n"
+        "task = problem.empirical_risk(features, targets, problem.Squared())\n"
+        "method = tacit.DPSG(step=0.1, privacy=tacit.Privacy(clip=1.0, epsilon=1.0, delta=1e-6))\n"
+        "tacit.run(task, network.ring(3), method, rounds=2, seed=0)\n"
+        "heavy = {'pandas', 'pyarrow', 'pydantic', 'plotly', 'sklearn', 'networkx', 'cvxpy'}\n"
+        "print('imported:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "imported: []" in done.stdout
+
+
 @pytest.mark.slow
 def test_accounting_is_imported_in_less_than_three_tenths_of_a_second() -> None:
     assert min(imported()[0] for _ in range(7)) < 0.3

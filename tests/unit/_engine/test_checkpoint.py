@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ def test_round_trip(tmp_path: Path) -> None:
     assert found[0] == 7
     assert np.array_equal(found[1]["x"], STATES["x"])
     assert list(tmp_path.iterdir()) == [path]
+    assert os.name != "posix" or path.stat().st_mode & 0o777 == 0o600  # the seed is in it
 
 
 def test_another_run_is_refused(tmp_path: Path) -> None:

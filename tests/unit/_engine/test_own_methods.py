@@ -1,0 +1,196 @@
+"""A method of others: what it states of every owner, and what it may not look at."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tacit
+from tacit import network, problem
+from tacit.errors import PrivacyError
+from tacit.method import AbstractMethod, Phase
+from tacit.privacy import ClippedGradient, ClippedUpdate, Mechanism, Privacy, Release, gaussian
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.statistics import BlockSum, Clipped
+from tacit.types import Oracle, Relation, Role, Unit
+
+RING = network.ring(4)
+WIDE = np.array([[1.0, 0.1], [1.0, 10.0], [1.0, 10.0], [1.0, 10.0]])
+BUDGET = Privacy(clip=1.0, epsilon=1.0, delta=1e-6)
+
+
+class State(eqx.Module):
+    """An iterate and the gradient that was released at it."""
+
+    x: Any
+    released: Any = None
+
+
+def at_x(state: State) -> Any:
+    return state.x
+
+
+class Own(AbstractMethod):
+    """Peers average, and descend along their own noised gradient."""
+
+    oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    privacy: Privacy | None = None
+    step: Any = 0.1
+    clips: Any = eqx.field(static=True, default=1.0)
+    mechanism: Mechanism | None = None
+    relation: Relation = Relation.REPLACE_ONE
+
+    def init(self, role: Role, x0: Any, degree: Any) -> State:
+        return State(x0)
+
+    def clip(self) -> Any:
+        return self.clips
+
+    def query(self) -> Any:
+        return ClippedGradient(at_x, self.clip())
+
+    def phases(self) -> tuple[Phase, ...]:
+        mechanism = self.privacy.mechanism if self.mechanism is None else self.mechanism
+        return (
+            Phase(
+                name="iterate",
+                sender=Role.PEER,
+                query=self.query(),
+                release=Release("gradient", mechanism, self.relation),
+                message=self.share,
+                receiver=Role.PEER,
+                update=self.mix,
+            ),
+        )
+
+    def share(self, state: State, released: Any, context: Any) -> Any:
+        return State(state.x, released), state.x
+
+    def mix(self, state: State, inbox: Any, context: Any) -> State:
+        mean = inbox.self_weight * state.x + inbox.mixed
+        return State(context.public.descend(mean, state.released, self.step))
+
+    def solution(self, state: State) -> Any:
+        return state.x
+
+
+class OfArray(Own):
+    wide: Any = eqx.field(converter=np.asarray, default_factory=lambda: WIDE)
+
+    def clip(self) -> Any:
+        return self.wide[:, 1]
+
+
+class OfModule(Own):
+    def clip(self) -> Any:
+        return WIDE[:, 1]
+
+
+class OfAgents(Own):
+    def protects(self, problem: Any) -> Unit:
+        return Unit.AGENT
+
+
+class Looking(Own):
+    def prepare(self, problem: Any, network: Any) -> Looking:
+        return eqx.tree_at(lambda m: m.step, self, 1.0 / float(jnp.sum(problem.agent(0).targets)))
+
+
+class Wrong(Own):
+    def mix(self, state: State, inbox: Any, context: Any) -> State:
+        return State(inbox.nosuch)
+
+
+def task(**given: Any) -> Any:
+    rng = np.random.default_rng(0)
+    tables = [rng.normal(size=(50, 3)) for _ in range(4)]
+    targets = [x @ [1.0, -2.0, 0.5] for x in tables]
+    return problem.empirical_risk(tables, targets, problem.Squared(), **given)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [Own(BUDGET, clips=(0.1, 10.0, 10.0, 10.0)), OfArray(BUDGET), OfModule(BUDGET)],
+    ids=["a static tuple", "a column of an array", "a number of its module"],
+)
+def test_every_owner_has_the_noise_of_its_own_bound(method: Own) -> None:
+    agreed = tacit.contract(task(), RING, method, rounds=5)
+    np.testing.assert_allclose(agreed.scales[0][1:], 100.0 * agreed.scales[0][0])
+
+
+def test_owners_with_other_noise_have_other_guarantees() -> None:
+    class Several(Own):
+        def phases(self) -> tuple[Phase, ...]:
+            [phase] = super().phases()
+            noise = gaussian((20.0, 20.0, 10.0, 10.0))
+            release = Release("gradient", noise, self.relation)
+            return (dataclasses.replace(phase, release=release),)
+
+    stated = tacit.contract(task(), RING, Several(mechanism=gaussian(20.0)), rounds=5).guarantee
+    less, more = stated[0].epsilon, stated[3].epsilon
+    assert stated[1].epsilon == less < 0.6 * more and stated[2].epsilon == more
+
+
+def test_a_sum_that_an_agent_may_move_by_many_clips_is_refused() -> None:
+    method = OfAgents(BUDGET)
+    for given in ({"weighting": "sum"}, {"normaliser": 10.0}):
+        with pytest.raises(PrivacyError, match="the sum over the 50 records of 'agent 0'"):
+            tacit.contract(task(**given), RING, method, rounds=5)
+    assert tacit.contract(task(), RING, method, rounds=5).guarantee.worst.status == "proved"
+    worst = tacit.contract(task(normaliser=60.0), RING, method, rounds=5).guarantee.worst
+    assert any("no agent has more records than the declared" in one for one in worst.assumptions)
+
+
+def test_an_update_that_is_clipped_as_a_whole_may_be_divided_by_anything() -> None:
+    class Updates(OfAgents):
+        def query(self) -> Any:
+            return ClippedUpdate(lambda state, objective, context, key: 0.1 * state.x, 1.0)
+
+    for given in ({"weighting": "sum"}, {"normaliser": 10.0}):
+        agreed = tacit.contract(task(**given), RING, Updates(BUDGET), rounds=5)
+        assert agreed.guarantee.worst.unit is Unit.AGENT
+        assert agreed.table[0].sensitivity == 2.0
+
+
+def test_a_method_with_noise_of_its_own_may_not_look_at_the_records_either() -> None:
+    looking = Looking(mechanism=gaussian(20.0), step=0.25)
+    same = Own(mechanism=gaussian(20.0), step=0.25)
+    ran = [tacit.run(task(), RING, each, rounds=3, seed=0).solution for each in (looking, same)]
+    np.testing.assert_array_equal(*ran)
+
+
+def test_private_numbers_of_records_divide_no_sum_whoever_gives_the_noise() -> None:
+    method = Own(mechanism=gaussian(20.0), relation=Relation.ADD_REMOVE)
+    with pytest.raises(PrivacyError, match="the number of records is private"):
+        tacit.contract(task(), RING, method, rounds=5)
+    agreed = tacit.contract(task(normaliser=50.0), RING, method, rounds=5)
+    assert agreed.guarantee.worst.relation is Relation.ADD_REMOVE
+
+
+def test_rows_that_others_compute_are_among_the_assumptions() -> None:
+    class Sums(Own):
+        oracle: ClassVar[Oracle] = Oracle.ROWS
+
+        def query(self) -> Any:
+            return BlockSum((Clipped(lambda record, point: record[:3], 3, 1.0, share=1.0),), at_x)
+
+    worst = tacit.contract(task(), RING, Sums(BUDGET), rounds=5).guarantee.worst
+    assert any("the rows of each record from that record" in one for one in worst.assumptions)
+
+
+def test_a_mistake_in_a_method_costs_nothing(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "own.ledger") as ledger:
+        for name in "abcd":
+            ledger.set_budget(name, "visits", epsilon=5.0, delta=1e-5)
+        here = task(names=list("abcd"))
+        with pytest.raises(AttributeError, match="nosuch"):
+            tacit.run(here, RING, Wrong(BUDGET), rounds=2, ledger=ledger, dataset="visits")
+        assert [each.spent for each in ledger.balances()] == [0.0] * 4
+        tacit.run(here, RING, Own(BUDGET), rounds=2, ledger=ledger, dataset="visits")
+        assert all(each.spent > 0.5 for each in ledger.balances())
