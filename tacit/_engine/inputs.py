@@ -242,9 +242,7 @@ def prepared(problem: Task, network: AbstractNetwork, method: AbstractMethod) ->
 
     That may look at the data, so a private method chooses nothing, whoever gave it its noise.
     """
-    releases = [phase.release for phase in phases_of(method) if phase.release is not None]
-    private = method.privacy is not None or any(each.mechanism.proved for each in releases)
-    return method if private else stated.prepared(method, problem, network)
+    return method if stated.private(method) else stated.prepared(method, problem, network)
 
 
 def _graphs() -> tuple[type, ...]:

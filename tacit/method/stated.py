@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import equinox as eqx
+import jax
 import numpy as np
 
 from tacit.arguments.answers import answer, array_of, number
+from tacit.arguments.own import is_own
+from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod, phases_of
 from tacit.network.base import AbstractNetwork
-from tacit.problem.task import Task
+from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.task import Rows, Task
 from tacit.types import Unit
 
 
@@ -46,11 +51,15 @@ def check(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> No
     Raises:
         ConfigError: `check` takes other arguments, or something else than a unit, a name for every
             number of the start, a size, a number of evaluations or a list of assumptions.
+        PrivacyError: the start of a private method depends on the records.
         TacitError: what the method refuses.
     """
     _ask(method, "check", problem, network, takes="problem, network")
     _ask(method, "protects", problem, takes="problem", fits=_unit)
-    names = len(start_of(method, problem))
+    start = start_of(method, problem)
+    if private(method) and not is_own(type(method)):
+        _check_unseen(method, problem, start)
+    names = len(start)
     _ask(method, "numbers", problem, takes="task", fits=lambda value: _texts(value, names))
     for phase in phases_of(method):
         if phase.query is None or phase.release is None:
@@ -59,6 +68,29 @@ def check(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> No
             fits = number("give a whole number", zero=part == "evaluations", whole=True)
             _ask(phase.query, part, problem.dimension, takes="dimension", fits=fits)
         _ask(phase.query, "assumes", phase.release.relation, takes="relation", fits=_texts)
+
+
+def private(method: AbstractMethod) -> bool:
+    """Whether a method has a budget, or noise of its own for which something is proved."""
+    releases = [phase.release for phase in phases_of(method) if phase.release is not None]
+    return method.privacy is not None or any(each.mechanism.proved for each in releases)
+
+
+def _check_unseen(method: AbstractMethod, problem: Task, start: np.ndarray) -> None:
+    """Refuse a start that would be another one with other records, which all would be told."""
+    if not isinstance(problem.objectives, EmpiricalRisk | Rows):
+        return
+    blank = jax.tree.map(lambda leaf: np.zeros_like(leaf), problem.objectives)
+    try:
+        unseen = start_of(method, eqx.tree_at(lambda task: task.objectives, problem, blank))
+    except Exception:  # any exception of foreign code
+        unseen = None
+    if unseen is None or not np.array_equal(start, unseen, equal_nan=True):
+        raise PrivacyError(
+            f"{type(method).__name__}.start depends on the records, and every agent is told where "
+            "the others start; let it use what is public of the task, such as task.dimension, or "
+            "ask for it with a query"
+        )
 
 
 def _ask(of: Any, part: str, *given: Any, takes: str, fits: Any = lambda value: "") -> Any:

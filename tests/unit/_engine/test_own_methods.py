@@ -102,6 +102,17 @@ class Looking(Own):
         return eqx.tree_at(lambda m: m.step, self, 1.0 / float(jnp.sum(problem.agent(0).targets)))
 
 
+class Warm(Own):
+    """It begins where the records say, unless `least` is a number of its own."""
+
+    least: Any = None
+
+    def start(self, task: Any) -> Any:
+        if self.least is not None:
+            return np.full(task.dimension, self.least)
+        return np.asarray(task.objectives.features).mean(axis=(0, 1))
+
+
 class Wrong(Own):
     def mix(self, state: State, inbox: Any, context: Any) -> State:
         return State(inbox.nosuch)
@@ -163,6 +174,12 @@ def test_a_method_with_noise_of_its_own_may_not_look_at_the_records_either() -> 
     same = Own(mechanism=gaussian(20.0), step=0.25)
     ran = [tacit.run(task(), RING, each, rounds=3, seed=0).solution for each in (looking, same)]
     np.testing.assert_array_equal(*ran)
+
+
+def test_a_private_method_may_not_start_from_the_records() -> None:
+    with pytest.raises(PrivacyError, match="start depends on the records"):
+        tacit.run(task(), RING, Warm(BUDGET), rounds=2)
+    assert tacit.run(task(), RING, Warm(BUDGET, least=0.5), rounds=2, seed=0).rounds == 2
 
 
 def test_private_numbers_of_records_divide_no_sum_whoever_gives_the_noise() -> None:
