@@ -21,6 +21,7 @@ from tacit.privacy.digits import short
 from tacit.privacy.event import Event
 from tacit.privacy.facts import Fact
 from tacit.privacy.laws import NoiseKind
+from tacit.privacy.query import sensitivity_of
 from tacit.types import PublicContext, Relation, Unit
 
 Method = TypeVar("Method", bound=AbstractMethod)
@@ -42,6 +43,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
     releases = Releases(method)
     if any(phase.release is not None and phase.release.mechanism.proved for phase in releases):
         _check_divisors(releases.relation, owners)
+    _check_rounds(releases, kinds)
     if privacy is None:
         return _levelled(method, kinds)
     for name in ("clip", "epsilon", "delta", "noise_multiplier"):
@@ -140,6 +142,27 @@ def _check_used(method: AbstractMethod, privacy: Privacy) -> None:
 
 def _one_of(values: Iterable[Relation | NoiseKind]) -> str:
     return " or ".join(repr(each.value) for each in sorted(values))
+
+
+def _check_rounds(releases: Releases, kinds: Kinds) -> None:
+    """Refuse a query of others that moves further in a later round than its noise is made for."""
+    for phase in releases:
+        query, release = phase.query, phase.release
+        assert query is not None and release is not None
+        if release.mechanism.varying or is_own(type(query)):
+            continue
+        for public in kinds.contexts:
+            rounds = (0, *phase.rounds.of(public.rounds))
+            moved = {
+                sensitivity_of(query, replace(public, round=t), release.relation) for t in rounds
+            }
+            if len(moved) > 1:
+                raise PrivacyError(
+                    f"{type(query).__name__}.sensitivity is from {min(moved):g} to {max(moved):g} "
+                    f"in the rounds of phase {phase.name!r}, and the noise is that of round 0; let "
+                    "it state one bound for all rounds, or give the mechanism the factor of each "
+                    "round: Calibrated(noise_multiplier, relative)"
+                )
 
 
 def _check_divisors(relation: Relation, owners: Owners) -> None:

@@ -90,6 +90,11 @@ class Owners:
                 "whose clip bounds whatever the solver returns, or write the costs in JAX and "
                 "give them to tacit.problem.costs"
             )
+        if relation is Relation.METRIC and problem.unit is not Unit.AGENT:
+            raise PrivacyError(
+                "relation='metric' measures the distance between whole costs, and here every "
+                f"{problem.unit.value} is clipped by itself; use relation='replace_one'"
+            )
         declared, agents = problem.declared, problem.agents
         protected: Unit = problem.unit if unit is None else unit
         public = Fact.RECORDS in facts.public(protected, relation)
@@ -106,7 +111,7 @@ class Owners:
                     "so that the others' releases would tell it; use weighting='agent', or give "
                     "the problem normaliser=..., a declared number that no agent exceeds"
                 )
-            if summed and np.any(normaliser != problem.counts):
+            if summed and (declared or np.any(normaliser != problem.counts)):
                 assumptions = (_check_divisors(problem),)
             # all data of an agent are one unit; the number of its records is private, too
             declared, bounds = True, [UNBOUNDED] * agents

@@ -430,7 +430,26 @@ def owners_of(
         # a person's records may be at the most active sites
         times = np.full_like(times, times.max())
     relation = Relation.ADD_REMOVE if privacy is None else privacy.relation
+    if releases.relation is Relation.METRIC:
+        relation = Relation.METRIC
     summed = any(phase.query.sums is not Sums.ONE for phase in releases if phase.query is not None)
     owners = Owners.of(problem, network, rounds, times, trials, unit, relation, summed)
+    if unit is not problem.unit:
+        _check_whole(releases, owners)
     foreign = assumptions(problem, network, method)
     return replace(owners, assumptions=(*foreign, *owners.assumptions))
+
+
+def _check_whole(releases: charging.Releases, owners: Owners) -> None:
+    """Refuse queries that add something to every record of an agent that is protected as a whole.
+
+    Raises:
+        PrivacyError: such a query, whose answer moves with the number of the records.
+    """
+    for phase in releases:
+        if phase.query is not None and any(map(phase.query.beside, owners.contexts)):
+            raise PrivacyError(
+                f"the query {type(phase.query).__name__} adds a centre to every record, and where "
+                "whole agents are protected the number of their records is private; leave the "
+                "centre out, or protect records"
+            )

@@ -208,8 +208,9 @@ def check_arguments(
             f"rounds={rounds!r}: phase {short.name!r} of {type(method).__name__} is run in "
             f"{short.rounds.words}, for which there must be at least {short.rounds.least} here"
         )
-    for hides in dict.fromkeys((*(phase.hides for phase in phases), method.hides)):
-        hides.check_run(method, network)
+    for stage in (method, on):
+        for hides in dict.fromkeys((*(phase.hides for phase in phases_of(stage)), stage.hides)):
+            hides.check_run(stage, network)
 
 
 def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:

@@ -142,6 +142,12 @@ def _guarantee(
         *owners.assumptions,
         *_divided(owners.divided, releases.relation, unit),
         *(f"the answers of the query {name} move by no more than it states" for name in others),
+        *(
+            f"the query {type(query).__name__} draws every record with the probability "
+            f"{query.rate:g} that it states, by itself and with the key that it is given"
+            for query in dict.fromkeys(q for q in queries if q.rate < 1.0)
+            if not is_own(type(query))
+        ),
         *dict.fromkeys(each for query in queries for each in query.assumes(releases.relation)),
     ]
     if releases.sites > 1 or releases.records > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import equinox as eqx
@@ -55,7 +56,8 @@ def check(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> No
         TacitError: what the method refuses.
     """
     _ask(method, "check", problem, network, takes="problem, network")
-    _ask(method, "protects", problem, takes="problem", fits=_unit)
+    units = dict.fromkeys((problem.unit, Unit.AGENT))
+    _ask(method, "protects", problem, takes="problem", fits=lambda value: _unit(value, units))
     start = start_of(method, problem)
     if private(method) and not is_own(type(method)):
         _check_unseen(method, problem, start)
@@ -98,8 +100,8 @@ def _ask(of: Any, part: str, *given: Any, takes: str, fits: Any = lambda value: 
     return answer(getattr(of, part), *given, named=named, takes=takes, fits=fits, public=True)
 
 
-def _unit(value: Any) -> str:
-    return "" if isinstance(value, Unit) else "give a tacit.types.Unit"
+def _unit(value: Any, units: Collection[Unit]) -> str:
+    return "" if value in units else f"give {' or '.join(f'Unit.{each.name}' for each in units)}"
 
 
 def _texts(value: Any, count: int | None = None) -> str:

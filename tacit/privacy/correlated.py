@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import ClassVar, NamedTuple, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
 import jax.numpy as jnp
 import numpy as np
@@ -199,6 +199,15 @@ class PairNoise(AbstractHiding):
         scale = scales[agent]
         known = self.masks.size(agents) * scale * known
         return View(weights, known, scale * jnp.asarray(worst.spread)[agent])
+
+    def check_run(self, method: Any, network: Any) -> None:
+        privacy = method.privacy
+        if privacy is not None and privacy.sites_per_person > 1:
+            raise PrivacyError(
+                f"sites_per_person={privacy.sites_per_person} does not go with Gaussian masks: "
+                "what a person has at several sites moves the mean together, and no rule for that "
+                "is proved here; leave it at 1, or take local noise (dpsg)"
+            )
 
     def event(self, own: Event, public: PublicContext) -> Event:
         coalition, agents = self.masks.coalition, public.agents

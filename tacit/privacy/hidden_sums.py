@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tacit.errors import PrivacyError
 from tacit.privacy.event import Event, Masked, Repeated
 from tacit.privacy.guarantee import Adversary
 from tacit.privacy.masked import ASSUMPTIONS
@@ -43,6 +44,11 @@ def in_sums(events: Sequence[Event], sites: int = 1) -> Stated:
         return Stated()
     first, attempts = sums[0].sum, sum(times(event) for event in sums) // sites
     assert first is not None
+    if len({event.sum.coalition for event in sums if event.sum is not None}) > 1:
+        raise PrivacyError(
+            "the sums of one run are hidden from coalitions of different sizes, and a guarantee "
+            "names one; give all of them the same coalition"
+        )
     return Stated(
         (*_assumed(first, attempts), *ASSUMPTIONS),
         {

@@ -13,12 +13,23 @@ import pytest
 
 import tacit
 from tacit import network, problem
-from tacit.errors import PrivacyError
-from tacit.method import AbstractMethod, Phase
-from tacit.privacy import ClippedGradient, ClippedUpdate, Mechanism, Privacy, Release, gaussian
+from tacit.errors import ConfigError, PrivacyError
+from tacit.method import AbstractMethod, FunctionalPerturbation, Phase, QuadraticBasis
+from tacit.privacy import (
+    ClippedGradient,
+    ClippedUpdate,
+    Masks,
+    Mechanism,
+    PairMasks,
+    PairNoise,
+    Privacy,
+    Release,
+    SecureSum,
+    gaussian,
+)
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.statistics import BlockSum, Clipped
-from tacit.types import Oracle, Relation, Role, Unit
+from tacit.types import Combine, Oracle, Relation, Role, Unit
 
 RING = network.ring(4)
 WIDE = np.array([[1.0, 0.1], [1.0, 10.0], [1.0, 10.0], [1.0, 10.0]])
@@ -211,3 +222,119 @@ def test_a_mistake_in_a_method_costs_nothing(tmp_path: Path) -> None:
         assert [each.spent for each in ledger.balances()] == [0.0] * 4
         tacit.run(here, RING, Own(BUDGET), rounds=2, ledger=ledger, dataset="visits")
         assert all(each.spent > 0.5 for each in ledger.balances())
+
+
+def test_a_centre_tells_how_many_records_a_whole_agent_has() -> None:
+    class Whole(FunctionalPerturbation):
+        def protects(self, problem: Any) -> Unit:
+            return Unit.AGENT
+
+    basis = QuadraticBasis([-1.0] * 3, [1.0] * 3)
+    budget = Privacy(clip=0.1, epsilon=1.0, noise="laplace", delta=0.0)
+    given: dict[str, Any] = {"basis": basis, "privacy": budget}
+    inner = tacit.DGD(step=0.1)
+    centred = Whole(inner, **given, centre=np.full(basis.size - 1, 0.5))
+    with pytest.raises(PrivacyError, match="adds a centre to every record"):
+        tacit.contract(task(normaliser=100.0), RING, centred, rounds=5)
+    plain = tacit.contract(task(normaliser=100.0), RING, Whole(inner, **given), rounds=5)
+    assert plain.guarantee.worst.unit is Unit.AGENT
+
+
+def test_a_distance_between_costs_needs_whole_costs() -> None:
+    budget = Privacy(clip=1.0, epsilon=1.0, delta=1e-6, relation="metric")
+    with pytest.raises(PrivacyError, match="every record is clipped by itself"):
+        tacit.contract(task(), RING, OfAgents(budget, relation=Relation.METRIC), rounds=5)
+
+
+def test_what_a_method_protects_is_a_summand_or_a_whole_agent() -> None:
+    class Of(Own):
+        def protects(self, problem: Any) -> Unit:
+            return Unit.PERSON
+
+    with pytest.raises(ConfigError, match=r"give Unit\.RECORD or Unit\.AGENT"):
+        tacit.contract(task(), RING, Of(BUDGET), rounds=5)
+
+
+def test_masks_that_the_network_decides_are_held_to_the_budget() -> None:
+    class Placed(tacit.GradientDescent):
+        cohort: int = eqx.field(static=True, default=0)
+
+        def on(self, network: Any) -> Placed:
+            return dataclasses.replace(self, cohort=network.agents - 1)
+
+        def phases(self) -> tuple[Phase, ...]:
+            return tuple(map(self.masked, super().phases()))
+
+        def masked(self, phase: Phase) -> Phase:
+            if phase.release is None or not self.cohort:
+                return phase
+            hides = SecureSum(Masks(coalition=1, min_cohort=self.cohort))
+            noise = dataclasses.replace(phase.release.mechanism, hides=hides)
+            release = dataclasses.replace(phase.release, mechanism=noise)
+            return dataclasses.replace(phase, release=release, combine=Combine.SUM)
+
+    star = network.Coordinator(4)
+    with pytest.raises(PrivacyError, match="other masks than the method's budget"):
+        tacit.contract(task(), star, Placed(step=0.1, privacy=BUDGET), rounds=5)
+
+
+class Growing(ClippedGradient):
+    """It is clipped less and less, as it says."""
+
+    def sensitivity(self, public: Any, relation: Relation) -> float:
+        return (1 + public.round) * super().sensitivity(public, relation)
+
+
+class Sampling(ClippedGradient):
+    """It says that it draws records."""
+
+
+def test_a_bound_that_grows_from_round_to_round_needs_noise_that_does() -> None:
+    class Grows(Own):
+        def query(self) -> Any:
+            return Growing(at_x, 1.0)
+
+    with pytest.raises(PrivacyError, match=r"is from 0\.04 to 0\.2 in the rounds"):
+        tacit.contract(task(), RING, Grows(BUDGET), rounds=5)
+    assert tacit.contract(task(), RING, Grows(BUDGET), rounds=1).guarantee.worst.status == "model"
+
+
+def test_that_a_query_of_others_draws_what_it_says_is_an_assumption() -> None:
+    class Draws(Own):
+        def query(self) -> Any:
+            return Sampling(at_x, 1.0, rate=0.1)
+
+    budget = dataclasses.replace(BUDGET, sampling=0.1, relation=Relation.ADD_REMOVE)
+    method = Draws(budget, relation=Relation.ADD_REMOVE)
+    worst = tacit.contract(task(normaliser=50.0), RING, method, rounds=5).guarantee.worst
+    assert any("draws every record with the probability 0.1" in one for one in worst.assumptions)
+
+
+def test_gaussian_masks_of_any_method_are_for_people_at_one_site() -> None:
+    class Masked(Own):
+        def phases(self) -> tuple[Phase, ...]:
+            return tuple(map(self.hidden, super().phases()))
+
+        def hidden(self, phase: Phase) -> Phase:
+            noise = dataclasses.replace(phase.release.mechanism, hides=PairNoise(self.pairs()))
+            release = dataclasses.replace(phase.release, mechanism=noise)
+            return dataclasses.replace(phase, release=release)
+
+        def pairs(self) -> PairMasks:
+            return PairMasks(coalition=1)
+
+    class Mixed(Masked):
+        def phases(self) -> tuple[Phase, ...]:
+            [phase] = super().phases()
+            noise = dataclasses.replace(
+                phase.release.mechanism, hides=PairNoise(PairMasks(coalition=0))
+            )
+            release = dataclasses.replace(phase.release, mechanism=noise)
+            return (phase, dataclasses.replace(phase, name="again", release=release))
+
+    several = dataclasses.replace(BUDGET, sites_per_person=2)
+    with pytest.raises(PrivacyError, match="sites_per_person=2 does not go with Gaussian masks"):
+        tacit.contract(task(), network.complete(4), Masked(several), rounds=5)
+    assert tacit.contract(task(), network.complete(4), Masked(BUDGET), rounds=5).guarantee
+    with pytest.raises(PrivacyError, match="coalitions of different sizes"):
+        _ = tacit.contract(task(), network.complete(4), Mixed(BUDGET), rounds=5).guarantee
