@@ -260,7 +260,7 @@ ANSWERS: list[tuple[Mixing, str]] = [
     (spoilt(check=lambda self: None), r"Spoilt.check takes \(\).*with \(problem, network\)"),
     (
         spoilt(protects=lambda self, problem: None),
-        "Spoilt.protects gives None; give a tacit.types.",
+        "Spoilt.protects gives None; give Unit.RECORD or Unit.AGENT",
     ),
     (
         spoilt(numbers=lambda self, task: None),
