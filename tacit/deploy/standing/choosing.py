@@ -223,14 +223,16 @@ def neighbours_of(entry: Entry, own: str) -> frozenset[str]:
     return frozenset(members[each].name for each in found)
 
 
-def others(entry: Entry, versions: Mapping[str, str]) -> dict[str, str]:
-    """Members of a run that have another version of tacit than this one, with that version.
+def others(
+    entry: Entry, versions: Mapping[str, str], own: str = tacit.__version__
+) -> dict[str, str]:
+    """Members of a run that have another version of tacit than it needs, with that version.
 
     Args:
         entry: the run.
         versions: what members said, by name; nothing is known of the others.
+        own: the version that it needs.
     """
-    own = tacit.__version__
     said = {each.name: versions.get(each.name, own) for each in entry.manifest.members}
     return {name: _worded(version) for name, version in said.items() if version != own}
 

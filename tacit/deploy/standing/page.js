@@ -158,7 +158,7 @@ function agentWords(agent) {
   if (agent.doing === "pausing") return "The agent pauses for an upgrade as soon as no run needs it.";
   if (agent.doing === "paused") return "The agent is paused for an upgrade.";
   if (agent.doing === "meets") return "The agent is in no run, and meets the others.";
-  return "The agent starts or stops.";
+  return "The agent starts or stops, it hangs or its disk is full.";
 }
 
 function show(found) {
