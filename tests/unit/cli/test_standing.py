@@ -211,6 +211,7 @@ def test_stop_stops_an_agent_that_starts_again(three: Three) -> None:
     thread = threading.Timer(1.0, lambda: ended.append(agent.serve()))
     overtaken = threading.Timer(0.5, ask, [site, Asked.PAUSE])
     for each in (thread, overtaken):
+        each.daemon = True
         each.start()
     code, output = gives("stop", "--site", site.folder)
     assert (code, "Stopped; nothing is lost" in output) == (0, True), output

@@ -290,6 +290,9 @@ def test_a_commit_is_on_the_disk_also_where_fsync_is_not_enough(tmp_path: Path) 
 
 
 def test_a_lock_that_cannot_be_taken_names_its_file(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="unable to open") as told:
-        FileLock(tmp_path)
-    assert told.value.filename == str(tmp_path)
+    other = tmp_path / "other"
+    other.write_bytes(b"no lock" * 1000)
+    for path, said in (tmp_path, "unable to open"), (other, "not a database"):
+        with pytest.raises(OSError, match=said) as told:
+            FileLock(path)
+        assert told.value.filename == str(path)
