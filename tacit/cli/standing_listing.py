@@ -108,6 +108,8 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
         number = each["run"][:12]
         if each["run"] in told_of:
             say(f"{number}: {told_of[each['run']]}")
+        if each["failed_at"]:
+            say(f"{number}: failed at {', '.join(each['failed_at'])}, where its owner sees why")
         if told := _versions(each, agent["version"]):
             say(f"{number}: {told}")
         if each["bundle"]:

@@ -59,6 +59,8 @@ class Chooser:
         self._meet_until = 0.0
         self.versions: dict[str, str] = {}
         """The version of tacit that each member has, by name, as it last said."""
+        self.failed: dict[str, frozenset[str]] = {}
+        """Ids of the runs that have failed at each member, by its name."""
         self.begun: dict[str, dict[str, str]] = {}
         """Members that have begun a run, and with which version, by the run's id."""
 
@@ -77,6 +79,7 @@ class Chooser:
         """
         if lobby is not None:
             self.versions |= lobby.versions
+            self.failed |= lobby.failed
             for run, begun in lobby.begun.items():
                 self.begun[run] = self.begun.get(run, {}) | begun
         if paused:

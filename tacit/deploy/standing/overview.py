@@ -112,6 +112,7 @@ def _run(
         "other_versions": others(entry, versions or {}, version) if open_ else {},
         "began_with": entry.began_with,
         "begun_by": begun if entry.state is State.READY else {},
+        "failed_at": _failed_at(entry, agent, status if running else {}) if open_ else [],
         "refused_by": sorted(entry.refusals),
         "failure": f"failed: {SEE_LIST}" if entry.failure else "",
         "progress": {key: status[key] for key in _PROGRESS if key in status},
@@ -119,6 +120,16 @@ def _run(
         "bundle": str(entry.bundle) if entry.bundle.exists() else None,
         "log": str(entry.folder / "log.txt"),
     }
+
+
+def _failed_at(entry: Entry, agent: Mapping[str, Any], status: Mapping[str, Any]) -> list[str]:
+    """Members at which a run has failed, as they last said: those heard in it go on."""
+    around, failed = status.get("neighbours", {}), agent.get("failed", {})
+    return [
+        name
+        for name in entry.manifest.names
+        if entry.run in failed.get(name, ()) and around.get(name, {}).get("silent_seconds") is None
+    ]
 
 
 def _waits_for(

@@ -60,6 +60,7 @@ function runCard(run) {
   if (run.waits_for.length && run.state !== "to be approved") {
     card.append(make("p", `Waits for ${run.waits_for.join(", ")}`, "wait"));
   }
+  if ((run.failed_at || []).length) card.append(make("p", `Failed at ${run.failed_at.join(", ")}`, "bad"));
   const begun = Object.entries(run.begun_by || {}).map(([name, version]) => `${name} began it with tacit ${version}`);
   const versions = Object.entries(run.other_versions || {}).map(([name, version]) => `${name} has ${version}`);
   if (begun.length) {

@@ -305,6 +305,7 @@ class Agent:
             "version": _VERSION,
             "versions": self._chooser.versions,
             "begun": self._chooser.begun,
+            "failed": {name: sorted(runs) for name, runs in self._chooser.failed.items()},
             "heard": {}
             if lobby is None
             else {name: round(now - at, 1) for name, at in lobby.heard.items()},

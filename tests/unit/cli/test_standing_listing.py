@@ -36,6 +36,24 @@ def test_a_list_does_not_take_its_own_version_for_the_agents(three: Three) -> No
         assert f"(tacit 9.9; this command is of {tacit.__version__})" in output
 
 
+def test_a_list_says_at_which_members_a_run_has_failed(three: Three) -> None:
+    """A member that is heard in the run since has been started again."""
+    folder, entry = three.sites["north"].folder, three.ready()
+    said = {"time": time.time(), "doing": "runs", "run": entry.run, "version": tacit.__version__}
+    said |= {"failed": {"south": [entry.run], "west": [entry.run], "elsewhere": [entry.run]}}
+    (folder / "serving.json").write_text(json.dumps(said))
+    entry.state_folder.mkdir()
+    (entry.state_folder / "journal.db").touch()
+    heard = {"silent_seconds": 1.0, "waited_seconds": 0.0, "finished": False}
+    around = {"south": {**heard, "silent_seconds": None}, "west": heard}
+    keys = ("run", "name", "state", "round", "rounds", "round_seconds", "without", "paid")
+    status = dict.fromkeys(keys, 0) | {"format": "tacit-status-1", "time": time.time()}
+    status |= {"waiting_for": ["south"], "neighbours": around, "messages": {}}
+    (entry.state_folder / "status.json").write_text(json.dumps(status))
+    output = gives("list", "--site", folder)[1]
+    assert f"{entry.run[:12]}: failed at south, where its owner sees why" in output, output
+
+
 def test_a_list_says_when_a_run_that_failed_is_tried_again(three: Three) -> None:
     folder, entry = three.sites["north"].folder, three.ready()
     (entry.folder / "failure.json").write_text('{"told": "begun with other versions"}')
