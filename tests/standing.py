@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from tacit.cli import app
 from tacit.deploy.agreement.manifest import agreed
 from tacit.deploy.identity.pinning import trust
 from tacit.deploy.standing.approval import Weighed, weigh
+from tacit.deploy.standing.asking import agent_lock
 from tacit.deploy.standing.entries import Decision, Entry, now
 from tacit.deploy.standing.members import read_member, remember
 from tacit.deploy.standing.queue import Queue
@@ -20,6 +25,7 @@ from tacit.deploy.standing.site import Site, find, join
 from tacit.privacy.event import DiscreteGaussianRelease
 from tacit.privacy.ledger.book import RECORD
 from tacit.privacy.ledger.encoding import grouped_to_json
+from tacit.privacy.ledger.lock import FileLock
 from tacit.study.read import Source, parse_study
 from tests.sites import STUDY, free_port, member, records
 
@@ -72,6 +78,19 @@ class Three:
     def weighed(self, name: str, entry: Entry) -> Weighed:
         """What an owner sees of a run."""
         return weigh(self.sites[name], self.queues[name], entry)
+
+
+def gives(*words: object) -> tuple[int, str]:
+    """The exit code of a command, and all that it printed."""
+    done = CliRunner().invoke(app, ["site", *map(str, words)])
+    return done.exit_code, done.output
+
+
+def silent(three: Three) -> FileLock:
+    """The lock of north's agent, which has said nothing for a while."""
+    said = {"time": time.time() - 100.0, "pid": 1234, "doing": "meets"}
+    (three.sites["north"].folder / "serving.json").write_text(json.dumps(said))
+    return agent_lock(three.sites["north"])
 
 
 @pytest.fixture(scope="session")

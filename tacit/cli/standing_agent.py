@@ -10,6 +10,9 @@ from pathlib import Path
 
 from tacit.cli.console import guarded, say
 
+_TURN_SECONDS = 150.0
+"""After how long an agent hangs that ends its turn."""
+
 
 def serve(folder: Path, port: int | None, *, verbose: bool, json_logs: bool) -> int:
     """See `tacit site serve --help`."""
@@ -46,15 +49,22 @@ def stop(folder: Path) -> int:
     """See `tacit site stop --help`."""
 
     def command() -> int:
-        from tacit.deploy.standing.asking import Asked, ask, runs, wait
+        from tacit.cli.standing_waiting import patiently
+        from tacit.deploy.standing.asking import Asked, ask, asked, runs, withdraw
         from tacit.deploy.standing.site import find
 
         site = find(folder)
         if not runs(site):
             say("No agent is running.")
             return 0
-        ask(site, Asked.STOP)
-        wait(lambda: not runs(site))
+
+        def stopped() -> bool:
+            if asked(site) is not Asked.STOP:  # an upgrade may have asked for something else since
+                ask(site, Asked.STOP)
+            return not runs(site)
+
+        patiently(site, stopped, _TURN_SECONDS)
+        withdraw(site, Asked.STOP)
         say("Stopped; nothing is lost: `tacit site serve` resumes.")
         return 0
 

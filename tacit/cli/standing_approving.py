@@ -233,7 +233,7 @@ def _asked(question: str, otherwise: str) -> str:
     """An answer from the terminal, or an error if there is none."""
     if not sys.stdin.isatty():
         raise ConfigError(otherwise)
-    answer = input(question).strip()
+    answer = _typed(question)
     if not answer:
         raise ConfigError(otherwise)
     return answer
@@ -242,4 +242,12 @@ def _asked(question: str, otherwise: str) -> str:
 def _confirmed(question: str) -> bool:
     if not sys.stdin.isatty():
         raise ConfigError("nobody is there to say yes; give --yes if you have read the above")
-    return input(question).strip().lower() == "yes"
+    return _typed(question).lower() == "yes"
+
+
+def _typed(question: str) -> str:
+    try:
+        return input(question).strip()
+    except EOFError:  # Ctrl-D
+        say()
+        return ""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import tacit
 from tacit.cli.console import emit, guarded, say, table
 from tacit.cli.standing_approving import cost
 from tacit.errors import TacitError
 from tacit.privacy.digits import rounded_up, short
+
+_AGAIN = ". It is tried again when the agent is started: tacit site stop, then tacit site serve"
 
 
 def show(folder: Path, *, json: bool) -> int:
@@ -16,6 +19,7 @@ def show(folder: Path, *, json: bool) -> int:
 
     def command() -> int:
         from tacit.deploy.standing.approval import weigh
+        from tacit.deploy.standing.child import last_error
         from tacit.deploy.standing.entries import State
         from tacit.deploy.standing.overview import SEE_LIST, overview
         from tacit.deploy.standing.queue import Queue
@@ -24,11 +28,16 @@ def show(folder: Path, *, json: bool) -> int:
         site = find(folder)
         queue = Queue(site)
         found = overview(site, queue)
+        rows = {row["run"]: row for row in found["runs"]}
         costs: dict[str, str] = {}
         told: dict[str, str] = {}  # what may count records: not for other programs
         for each in queue.entries():
             if each.failure:
-                told[each.run] = each.failure
+                told[each.run] = each.failure + (_AGAIN if each.state is State.FAILED else "")
+            row = rows.get(each.run, {})
+            waits = row.get("state") == State.BEGUN or row.get("waits_for")
+            if each.state is State.BEGUN and waits and (error := last_error(each)):
+                told[each.run] = f"last stopped with: {error}"
             if each.state is not State.PROPOSED:
                 continue
             try:
@@ -56,8 +65,13 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
         "pausing": "about to pause for an upgrade",
         "paused": "paused for an upgrade",
     }
+    if agent["doing"] == "silent":
+        process = f" (process {agent['process']})" if agent["process"] else ""
+        doing["silent"] = (
+            f"running{process}, and says nothing: it starts or stops, it hangs or its disk is full"
+        )
     told = doing.get(agent["doing"]) or f"in run {str(agent['run'])[:12]}"
-    version = f" (tacit {agent['version']})" if agent["version"] else ""
+    version = f" (tacit {agent['version']}{_other(agent['version'])})" if agent["version"] else ""
     say(f"{found['name']}: the agent is {told}{version}.")
     if agent["page"]:
         say(f"Status page: {agent['page']}")
@@ -94,10 +108,17 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
         number = each["run"][:12]
         if each["run"] in told_of:
             say(f"{number}: {told_of[each['run']]}")
+        if each["failed_at"]:
+            say(f"{number}: failed at {', '.join(each['failed_at'])}, where its owner sees why")
         if told := _versions(each, agent["version"]):
             say(f"{number}: {told}")
         if each["bundle"]:
             say(f"{number}: report {each['report']}, bundle {each['bundle']}")
+
+
+def _other(version: str) -> str:
+    own = tacit.__version__
+    return "" if version == own else f"; this command is of {own}"
 
 
 def _claim(each: dict[str, Any]) -> str:

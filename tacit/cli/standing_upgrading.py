@@ -21,12 +21,25 @@ if TYPE_CHECKING:
 _BACK_SECONDS = 60.0
 """How long an agent that starts again is waited for."""
 
+_SILENT_SECONDS = 30.0
+"""After how long an agent hangs that says nothing."""
+
 
 def upgrade(folder: Path, words: Sequence[str]) -> int:
     """See `tacit site upgrade --help`."""
 
     def command() -> int:
-        from tacit.deploy.standing.asking import Asked, ask, runs, serving, upgrading, wait
+        from tacit.cli.standing_waiting import patiently
+        from tacit.deploy.standing.asking import (
+            Asked,
+            ask,
+            asked,
+            runs,
+            serving,
+            upgrading,
+            wait,
+            withdraw,
+        )
         from tacit.deploy.standing.installed import installed
         from tacit.deploy.standing.site import find
 
@@ -48,28 +61,35 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
             try:
                 if runs(site):
                     _say_what_comes_first(site)
-                wait(lambda: not runs(site) or paused())
+                patiently(site, lambda: not runs(site) or paused(), _SILENT_SECONDS)
                 _check_ended(site)
                 code = _run(words)
             except BaseException:
-                ask(site, None)
+                withdraw(site, Asked.PAUSE)
                 raise
             new = installed()
             _say_version(new)
             before = serving(site).get("since")
-            again = runs(site) and bool(new) and (code == 0 or new != tacit.__version__)
-            ask(site, Asked.RESTART if again else None)
+            goes_on = asked(site) is Asked.PAUSE and runs(site)  # nobody has stopped it since
+            again = goes_on and bool(new) and (code == 0 or new != tacit.__version__)
             if again:  # until it is back, nobody may take it for stopped
+                ask(site, Asked.RESTART)
                 say("The agent starts again.")
                 if not wait(
-                    lambda: serving(site).get("since") not in (None, before), _BACK_SECONDS
+                    lambda: (
+                        serving(site).get("since") not in (None, before)
+                        or asked(site) is Asked.STOP
+                    ),
+                    _BACK_SECONDS,
                 ):
                     say(
                         f"It is not back after {_BACK_SECONDS:.0f} s: look at what it printed. If "
                         "it has ended: tacit site serve"
                     )
                     return FAILED
-            elif runs(site):
+                return code
+            withdraw(site, Asked.PAUSE)
+            if goes_on:
                 say(
                     "The agent goes on as it was." if new else "The agent begins no run until then."
                 )

@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from tacit.errors import ConfigError
@@ -67,12 +67,17 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o
         raise FileExistsError(errno.EEXIST, "it is not a regular file", str(path))
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.unlink(missing_ok=True)
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-        file.write(data)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    _move(beside, path)
+    try:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        _move(beside, path)
+    except OSError as error:  # of a full disk it names no file
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from error
     if durable:
         sync_directory(path.absolute().parent)
 

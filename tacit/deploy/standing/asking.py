@@ -19,6 +19,12 @@ _POLL_SECONDS = 0.2
 _UPGRADE, _EVERYBODY = "upgrade.lock", 0o666
 """The file that an upgrade locks; whoever gets into the site's folder may."""
 
+_RESTARTING, _RESTART_SECONDS = "restarting", 60.0
+"""The file that an agent leaves when it starts again, and how long that may take."""
+
+_LOOKED_SECONDS = 1.0
+"""For how long whoever looks whether an agent runs may hold its lock."""
+
 STALE = 10.0
 """Seconds after which what an agent wrote of itself is no longer true."""
 
@@ -39,6 +45,12 @@ def ask(site: Site, what: Asked | None) -> None:
     else:
         write_json(path, {"asked": what.value})
         path.chmod(0o644)  # an administrator may ask what another user's agent has to read
+
+
+def withdraw(site: Site, what: Asked) -> None:
+    """Withdraw a request, unless another one has taken its place."""
+    if asked(site) is what:
+        ask(site, None)
 
 
 def asked(site: Site) -> Asked | None:
@@ -75,18 +87,49 @@ def agent_lock(site: Site) -> FileLock:
     Raises:
         SiteBusy: another process serves this site.
     """
-    try:
-        return FileLock(site.folder / "serve.lock")
-    except BlockingIOError as error:
+    found: list[FileLock] = []
+
+    def locked() -> bool:
+        with suppress(BlockingIOError):
+            found.append(FileLock(site.folder / "serve.lock"))
+        return bool(found)
+
+    if not wait(locked, _LOOKED_SECONDS):
         raise SiteBusy(
             f"an agent serves {site.folder} already, and two would take part in one run; "
             "`tacit site stop` stops it"
-        ) from error
+        )
+    return found[0]
+
+
+def restarting(site: Site) -> None:
+    """Note that the agent starts again when it has let go of its lock."""
+    with suppress(OSError):  # a full disk
+        (site.folder / _RESTARTING).touch()
+
+
+def restarted(site: Site) -> None:
+    """Note that an agent has started, and holds its lock."""
+    (site.folder / _RESTARTING).unlink(missing_ok=True)
+
+
+def forget(site: Site) -> None:
+    """Forget what an agent was asked that has ended; one that starts again heeds a stop."""
+    kept = (Asked.PAUSE, Asked.STOP) if _restarts(site) else (Asked.PAUSE,)
+    if asked(site) not in kept:
+        ask(site, None)
 
 
 def runs(site: Site) -> bool:
-    """Whether an agent serves this site."""
-    return _is_held(site.folder / "serve.lock")
+    """Whether an agent serves this site, or is about to do so again."""
+    lock = site.folder / "serve.lock"
+    return _is_held(lock) or _restarts(site) or _is_held(lock)  # it may just have started
+
+
+def _restarts(site: Site) -> bool:
+    with suppress(OSError):
+        return time.time() - (site.folder / _RESTARTING).stat().st_mtime < _RESTART_SECONDS
+    return False
 
 
 def _is_held(path: Path) -> bool:
@@ -100,11 +143,16 @@ def _is_held(path: Path) -> bool:
 
 
 def serving(site: Site) -> dict[str, Any]:
-    """What the agent last wrote of itself; empty if it does not run."""
+    """What the agent says of itself; empty if it does not run, or hangs."""
+    found = last_said(site)
+    return found if time.time() - found.get("time", 0.0) < STALE else {}
+
+
+def last_said(site: Site) -> dict[str, Any]:
+    """What an agent last wrote of itself, however long ago; empty if nothing."""
     with suppress(OSError, ValueError):
         found: dict[str, Any] = json.loads((site.folder / "serving.json").read_bytes())
-        if time.time() - found["time"] < STALE:
-            return found
+        return found
     return {}
 
 

@@ -93,6 +93,15 @@ class Child:
         return frozenset(heard), frozenset(around) - heard, time.monotonic() - self._met_at
 
 
+def last_error(entry: Entry) -> str:
+    """The error with which a run's process last stopped; empty if with none."""
+    try:
+        lines = (entry.folder / "log.txt").read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((each[7:1007] for each in reversed(lines) if each.startswith("error: ")), "")
+
+
 def _command(site: Site, entry: Entry) -> list[str]:
     decision = entry.decision
     assert decision is not None and decision.approved

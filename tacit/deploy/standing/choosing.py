@@ -59,6 +59,8 @@ class Chooser:
         self._meet_until = 0.0
         self.versions: dict[str, str] = {}
         """The version of tacit that each member has, by name, as it last said."""
+        self.failed: dict[str, frozenset[str]] = {}
+        """Ids of the runs that have failed at each member, by its name."""
         self.begun: dict[str, dict[str, str]] = {}
         """Members that have begun a run, and with which version, by the run's id."""
 
@@ -77,6 +79,7 @@ class Chooser:
         """
         if lobby is not None:
             self.versions |= lobby.versions
+            self.failed |= lobby.failed
             for run, begun in lobby.begun.items():
                 self.begun[run] = self.begun.get(run, {}) | begun
         if paused:
@@ -223,14 +226,16 @@ def neighbours_of(entry: Entry, own: str) -> frozenset[str]:
     return frozenset(members[each].name for each in found)
 
 
-def others(entry: Entry, versions: Mapping[str, str]) -> dict[str, str]:
-    """Members of a run that have another version of tacit than this one, with that version.
+def others(
+    entry: Entry, versions: Mapping[str, str], own: str = tacit.__version__
+) -> dict[str, str]:
+    """Members of a run that have another version of tacit than it needs, with that version.
 
     Args:
         entry: the run.
         versions: what members said, by name; nothing is known of the others.
+        own: the version that it needs.
     """
-    own = tacit.__version__
     said = {each.name: versions.get(each.name, own) for each in entry.manifest.members}
     return {name: _worded(version) for name, version in said.items() if version != own}
 

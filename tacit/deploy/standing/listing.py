@@ -25,8 +25,8 @@ _VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 UPGRADING = "upgrading"
 """The version of an agent that pauses for an upgrade. Nobody has it, so nobody begins a run."""
 
-BEGUN, ENDED = "begun", "ended"
-_AT = {State.BEGUN: BEGUN, State.FINISHED: ENDED}
+BEGUN, ENDED, FAILED = "begun", "ended", "failed"
+_AT = {State.BEGUN: BEGUN, State.FINISHED: ENDED, State.FAILED: FAILED}
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class About:
     Attributes:
         signed: members whose signature it has.
         refused: signed refusals that it knows of, by name.
-        at: where it is: `BEGUN`, `ENDED`, which it says only of a run that it is about to serve
-            again, or nothing.
+        at: where it is: `BEGUN`, `FAILED`, `ENDED`, which it says only of a run that it is about to
+            serve again, or nothing.
         version: version of tacit that it has begun it with; empty if it has not, or does not say.
     """
 

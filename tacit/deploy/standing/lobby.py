@@ -21,7 +21,7 @@ from tacit.deploy.messages.carrier import Endpoint
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.standing.entries import Entry, State, refused_by
 from tacit.deploy.standing.inbox import Came, Inbox
-from tacit.deploy.standing.listing import BEGUN, ENDED, About, list_of, read_list, shown
+from tacit.deploy.standing.listing import BEGUN, ENDED, FAILED, About, list_of, read_list, shown
 from tacit.deploy.standing.members import declared_in, remember
 from tacit.deploy.standing.queue import Queue
 from tacit.deploy.standing.site import Site
@@ -68,6 +68,8 @@ class Lobby:
         """The version of tacit that the others are told."""
         self.begun: dict[str, dict[str, str]] = {}
         """Members that have begun a run, and with which version, by the run's id."""
+        self.failed: dict[str, frozenset[str]] = {}
+        """Ids of the runs that have failed at each member, by its name."""
         self.versions: dict[str, str] = {}
         """The version of tacit that each member has, by name."""
         folder = site.folder / "lobby"
@@ -166,6 +168,7 @@ class Lobby:
     def _listed(self, sender: int, card: Card, data: bytes) -> bool:
         told = read_list(data)
         runs, self.versions[card.name] = told.runs, told.version
+        self.failed[card.name] = frozenset(run for run in runs if runs[run].at == FAILED)
         known = {each.run: each for each in self._queue.entries()} if runs else {}
         changed = False
         for run, about in runs.items():

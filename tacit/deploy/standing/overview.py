@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+import tacit
 from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.operate.status import read_status
 from tacit.deploy.standing.approval import approved
-from tacit.deploy.standing.asking import serving
+from tacit.deploy.standing.asking import last_said, runs, serving
 from tacit.deploy.standing.choosing import neighbours_of, others
 from tacit.deploy.standing.entries import Entry, State
 from tacit.deploy.standing.queue import Queue
@@ -35,6 +36,7 @@ def overview(site: Site, queue: Queue) -> dict[str, Any]:
         ConfigError: keys or a run's files that cannot be read.
     """
     agent, entries = serving(site), queue.entries()
+    silent = not agent and _runs(site)
     card = site.load_keys().card
     heard: Mapping[str, float] = agent.get("heard", {})
     versions: Mapping[str, str] | None = agent.get("versions")
@@ -43,7 +45,8 @@ def overview(site: Site, queue: Queue) -> dict[str, Any]:
         "name": card.name,
         "folder": str(site.folder.absolute()),
         "agent": {
-            "doing": agent.get("doing", "stopped"),
+            "doing": agent.get("doing", "silent" if silent else "stopped"),
+            "process": last_said(site).get("pid") if agent or silent else None,
             "run": agent.get("run"),
             "page": agent.get("page", ""),
             "version": agent.get("version", ""),
@@ -62,6 +65,12 @@ def overview(site: Site, queue: Queue) -> dict[str, Any]:
         "runs": [_run(each, card.name, agent, versions) for each in entries],
         "problems": queue.problems,
     }
+
+
+def _runs(site: Site) -> bool:
+    with suppress(OSError):  # a lock that cannot be looked at
+        return runs(site)
+    return False
 
 
 def _dataset(site: Site, owner: str, name: str, entries: list[Entry]) -> dict[str, Any]:
@@ -85,6 +94,8 @@ def _run(
     running = agent.get("run") == entry.run
     begun: Mapping[str, str] = agent.get("begun", {}).get(entry.run, {})
     open_ = entry.state in (State.READY, State.BEGUN)
+    # that of the agent, and not of this command
+    version = entry.began_with or agent.get("version") or tacit.__version__
     study, decision = entry.study, entry.decision
     status = _status(entry) if entry.state in (State.BEGUN, State.FINISHED) else {}
     return {
@@ -98,9 +109,10 @@ def _run(
         "state": "running" if running else entry.state.value,
         "signed": list(entry.signed),
         "waits_for": _waits_for(entry, own, status if running else {}, versions),
-        "other_versions": others(entry, versions or {}) if open_ else {},
+        "other_versions": others(entry, versions or {}, version) if open_ else {},
         "began_with": entry.began_with,
         "begun_by": begun if entry.state is State.READY else {},
+        "failed_at": _failed_at(entry, agent, status if running else {}) if open_ else [],
         "refused_by": sorted(entry.refusals),
         "failure": f"failed: {SEE_LIST}" if entry.failure else "",
         "progress": {key: status[key] for key in _PROGRESS if key in status},
@@ -108,6 +120,16 @@ def _run(
         "bundle": str(entry.bundle) if entry.bundle.exists() else None,
         "log": str(entry.folder / "log.txt"),
     }
+
+
+def _failed_at(entry: Entry, agent: Mapping[str, Any], status: Mapping[str, Any]) -> list[str]:
+    """Members at which a run has failed, as they last said: those heard in it go on."""
+    around, failed = status.get("neighbours", {}), agent.get("failed", {})
+    return [
+        name
+        for name in entry.manifest.names
+        if entry.run in failed.get(name, ()) and around.get(name, {}).get("silent_seconds") is None
+    ]
 
 
 def _waits_for(

@@ -60,6 +60,7 @@ function runCard(run) {
   if (run.waits_for.length && run.state !== "to be approved") {
     card.append(make("p", `Waits for ${run.waits_for.join(", ")}`, "wait"));
   }
+  if ((run.failed_at || []).length) card.append(make("p", `Failed at ${run.failed_at.join(", ")}`, "bad"));
   const begun = Object.entries(run.begun_by || {}).map(([name, version]) => `${name} began it with tacit ${version}`);
   const versions = Object.entries(run.other_versions || {}).map(([name, version]) => `${name} has ${version}`);
   if (begun.length) {
@@ -158,7 +159,7 @@ function agentWords(agent) {
   if (agent.doing === "pausing") return "The agent pauses for an upgrade as soon as no run needs it.";
   if (agent.doing === "paused") return "The agent is paused for an upgrade.";
   if (agent.doing === "meets") return "The agent is in no run, and meets the others.";
-  return "The agent starts or stops.";
+  return "The agent starts or stops, it hangs or its disk is full.";
 }
 
 function show(found) {

@@ -15,7 +15,7 @@ import tacit
 from tacit.deploy.files import write_json
 from tacit.deploy.identity.keys import WARN_DAYS, Card
 from tacit.deploy.identity.pinning import trusted
-from tacit.deploy.standing.asking import Asked, agent_lock, ask, asked
+from tacit.deploy.standing.asking import Asked, agent_lock, asked, forget, restarted, restarting
 from tacit.deploy.standing.bundling import Bundling
 from tacit.deploy.standing.child import Child
 from tacit.deploy.standing.choosing import Chooser, apart
@@ -65,6 +65,7 @@ class Agent:
     _days_left: float = 0.0
     _looked: float = -_LOOK_SECONDS
     _wrote: float = 0.0
+    _silent: bool = False
     _told: str = ""
     _pause: Pause = field(default_factory=Pause)
     _installed: Installed = field(default_factory=Installed)
@@ -87,8 +88,8 @@ class Agent:
         keys = self.site.load_keys()
         lock = agent_lock(self.site)
         try:
-            if asked(self.site) is not Asked.PAUSE:
-                ask(self.site, None)  # what an earlier agent was asked
+            forget(self.site)  # what an earlier agent was asked
+            restarted(self.site)
             for entry in self._queue.entries():
                 (entry.folder / "failure.json").unlink(missing_ok=True)  # tried once more
             log.info("%(name)s: serving %(folder)s", {"name": keys.card.name, "folder": self._at})
@@ -99,6 +100,7 @@ class Agent:
                 self._installed.look()
                 again = now is Asked.RESTART or (now is None and self._installed.settled)
                 if again and self._child is None:
+                    restarting(self.site)
                     return Asked.RESTART
                 paused = now is not None or self._installed.other
                 try:
@@ -128,8 +130,7 @@ class Agent:
             self._lobby = None
         with suppress(OSError):
             (self.site.folder / "serving.json").unlink(missing_ok=True)
-        if asked(self.site) is not Asked.PAUSE:
-            ask(self.site, None)
+        forget(self.site)
 
     def _step(self, *, paused: bool) -> None:
         entries = self._queue.entries()
@@ -196,7 +197,7 @@ class Agent:
             elif self._waits_in_vain(child, heard, never, seconds):
                 if not child.stopping:
                     log.info(
-                        "run %(run)s is set aside for a moment: %(names)s was not there",
+                        "run %(run)s is set aside for a moment: not there: %(names)s",
                         {"run": entry.run[:12], "names": ", ".join(sorted(never))},
                     )
                     chooser.set_aside(entry)
@@ -304,9 +305,20 @@ class Agent:
             "version": _VERSION,
             "versions": self._chooser.versions,
             "begun": self._chooser.begun,
+            "failed": {name: sorted(runs) for name, runs in self._chooser.failed.items()},
             "heard": {}
             if lobby is None
             else {name: round(now - at, 1) for name, at in lobby.heard.items()},
         }
-        with suppress(OSError):
+        try:
             write_json(self.site.folder / "serving.json", document, durable=False)
+        except OSError as error:
+            if not self._silent:
+                log.warning(
+                    "%(path)s cannot be written (%(why)s), so `tacit site list` and the page do "
+                    "not know what this agent does",
+                    {"path": str(error.filename), "why": error.strerror},
+                )
+            self._silent = True
+        else:
+            self._silent = False

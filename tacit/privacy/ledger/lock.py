@@ -6,6 +6,7 @@ process exclude each other as two processes do.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -36,13 +37,14 @@ class FileLock:
                 path, timeout=0.0, isolation_level=None, check_same_thread=False
             )
         except sqlite3.Error as error:
-            raise OSError(str(error)) from error
+            raise OSError(errno.EIO, str(error), str(path)) from error
         try:
             self._file.execute("BEGIN EXCLUSIVE")
         except sqlite3.Error as error:
             self._file.close()
-            busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
-            raise (BlockingIOError if busy else OSError)(str(error)) from error
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+                raise BlockingIOError(str(error)) from error
+            raise OSError(errno.EIO, str(error), str(path)) from error
 
     def release(self) -> None:
         """Release the lock."""

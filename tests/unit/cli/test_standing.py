@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
-from typer.testing import CliRunner
 
 import tacit
-from tacit.cli import app
-from tacit.deploy.identity.pinning import trusted
+from tacit.deploy.identity.pinning import distrust, trusted
+from tacit.deploy.standing.asking import Asked, ask, asked, restarting, runs
 from tacit.deploy.standing.entries import State
+from tacit.deploy.standing.serve import Agent
 from tacit.privacy.ledger import read
 from tests.sites import records
-from tests.standing import Three
-
-
-def gives(*words: object) -> tuple[int, str]:
-    """The exit code of a command, and all that it printed."""
-    done = CliRunner().invoke(app, ["site", *map(str, words)])
-    return done.exit_code, done.output
+from tests.standing import Three, gives, silent
 
 
 @pytest.mark.parametrize(
@@ -101,6 +96,15 @@ def test_why_a_run_cannot_go_on_is_told_its_owner_alone(three: Three) -> None:
     output = gives("list", "--site", site.folder, "--json")[1]
     assert "cannot be approved: tacit site list says why" in output
     assert "has 20 records" not in output and "387 records" not in output
+
+
+def test_the_end_of_input_is_no_approval(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = three.folder / "study.toml"
+    study.write_text(three.study().text)
+    monkeypatch.setattr("tacit.cli.standing_approving.sys", Mock())  # somebody is there
+    monkeypatch.setattr("builtins.input", Mock(side_effect=EOFError))
+    code, output = gives("propose", study, "--site", three.sites["north"].folder)
+    assert (code, "Not approved; nothing was signed." in output) == (1, True), output
 
 
 def test_new_members_need_their_owners_fingerprint(three: Three) -> None:
@@ -187,37 +191,39 @@ def test_an_agent_that_appears_during_an_installation_pauses(three: Three) -> No
     assert json.loads(copied.read_text()) == {"asked": "pause"}
 
 
-def test_a_list_says_what_a_run_that_has_begun_needs(three: Three) -> None:
-    folder, entry = three.sites["north"].folder, three.ready()
-    said = {"time": time.time(), "doing": "meets", "version": "0.3.0"}
-    said |= {"versions": {"south": "0.3.0", "west": "0.2.0"}}
-    said |= {"begun": {entry.run: {"west": "0.2.0"}}}
-    (folder / "serving.json").write_text(json.dumps(said))
-    output = " ".join(gives("list", "--site", folder)[1].split())
-    assert "west began it with tacit 0.2.0: install that here" in output
-    assert f"tacit site refuse {entry.run[:12]}" in output
-    entry.state_folder.mkdir()
-    (entry.state_folder / "journal.db").touch()
-    (entry.state_folder / "versions.json").write_text('{"tacit": "0.1.0"}')
-    output = " ".join(gives("list", "--site", folder)[1].split())
-    assert "ends with tacit 0.1.0, with which it began; " in output
-    assert "south has 0.3.0" in output
+def test_an_upgrade_leaves_what_others_ask_the_agent(three: Three) -> None:
+    site = three.sites["north"]
+    stop = three.folder / "stop.json"
+    stop.write_text('{"asked": "stop"}')
+    for command in ("true", "false"):
+        words = ["sh", "-c", f"cp {stop} {site.folder / 'asked.json'}; {command}"]
+        gives("upgrade", "--site", site.folder, "--", *words)
+        assert asked(site) is Asked.STOP
 
 
-def test_a_list_says_who_has_another_version(three: Three) -> None:
-    folder, entry = three.sites["north"].folder, three.ready()
-    said = {"time": time.time(), "doing": "meets", "version": "0.2.0"}
-    three.queues["north"].note(entry, informed=["south", "west"])
-    for versions, known in (({"south": "0.1.0"}, True), ({"south": tacit.__version__}, False)):
-        text = json.dumps({**said, "versions": versions})
-        (folder / "serving.json").write_text(text)
-        output = gives("list", "--site", folder)[1]
-        assert "in no run (tacit 0.2.0)" in output
-        told = f"{entry.run[:12]}: begins when all have one version of tacit; south has 0.1.0"
-        assert (told in output) == known
-        (row,) = json.loads(gives("list", "--site", folder, "--json")[1])["runs"]
-        assert row["waits_for"] == ["west"]  # it knows of the run, and was not heard
-        assert ("waits for one version: south" in " ".join(output.split())) == known
+def test_stop_stops_an_agent_that_starts_again(three: Three) -> None:
+    """Even if an upgrade asks for something else in between."""
+    site = three.sites["north"]
+    for name in ("south", "west"):
+        distrust(site.keys, name)  # nobody to meet
+    restarting(site)
+    agent, ended = Agent(site, threading.Event()), list[Asked]()
+    thread = threading.Timer(1.0, lambda: ended.append(agent.serve()))
+    overtaken = threading.Timer(0.5, ask, [site, Asked.PAUSE])
+    for each in (thread, overtaken):
+        each.daemon = True
+        each.start()
+    code, output = gives("stop", "--site", site.folder)
+    assert (code, "Stopped; nothing is lost" in output) == (0, True), output
+    thread.join(10.0)
+    assert (ended, asked(site), runs(site)) == ([Asked.STOP], None, False)
+
+
+def test_an_upgrade_says_that_an_agent_hangs(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.cli.standing_upgrading._SILENT_SECONDS", 0.2)
+    threading.Timer(1.5, silent(three).release).start()  # it is killed
+    code, output = gives("upgrade", "--site", three.sites["north"].folder, "--", "true")
+    assert (code, output.count("(process 1234) has said nothing for")) == (0, 1), output
 
 
 def test_without_an_agent_there_is_nothing_to_stop(three: Three) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -27,6 +28,23 @@ def test_no_link_is_followed(tmp_path: Path, write_file: object) -> None:
     if write_file is write_secret:
         assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        write_text(path, "new")
+    assert told.value.filename == str(path)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    assert path.read_text() == "old"
 
 
 def test_what_others_may_read_is_refused(tmp_path: Path) -> None:

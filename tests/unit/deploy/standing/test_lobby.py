@@ -223,6 +223,24 @@ def test_a_member_says_with_which_version_it_has_begun_a_run(three: Three) -> No
     assert not chooser.joins(queue.find(entry.run))
 
 
+def test_a_member_says_which_runs_have_failed_there(three: Three) -> None:
+    """For as long as they have: they are tried again when its agent is started."""
+    entry = three.ready()
+    south = three.queues["south"].take(entry.manifest)
+    chooser = Chooser(three.sites["north"], lambda entry, told: None)
+    with closing(Lobby(three.sites["north"], three.queues["north"])) as lobby:
+        number = _number(three.sites["south"].load_keys().card)
+        for failed in (True, False):
+            path = south.folder / "failure.json"
+            path.write_text('{"told": "no records"}') if failed else path.unlink()
+            data = list_of([three.queues["south"].find(entry.run)])
+            assert b"no records" not in data
+            lobby._accept(number, f"{number}/{lobby._number}/list", data)
+            lobby.tick()
+            chooser.next([], lobby)
+            assert chooser.failed == {"south": frozenset({entry.run} if failed else ())}
+
+
 def test_a_member_of_another_run_is_not_heard_of_this_one(three: Three) -> None:
     """West was left out, and says that it is behind."""
     entry = three.proposed(without=["west"])

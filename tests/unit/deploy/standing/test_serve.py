@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from tacit.deploy.standing.asking import (
     agent_lock,
     ask,
     asked,
+    forget,
+    restarting,
     runs,
     serving,
     upgrading,
@@ -71,7 +74,45 @@ def test_an_agent_stops_when_it_is_asked_and_only_one_serves(three: Three) -> No
     ask(site, Asked.RESTART)
     thread.join(10.0)
     assert ended == [Asked.RESTART]
+    assert (runs(site), serving(site), asked(site)) == (True, {}, None)  # it is on its way
+    ask(site, Asked.STOP)
+    again = an_agent(three)
+    thread = threading.Thread(target=lambda: ended.append(again.serve()), daemon=True)
+    thread.start()
+    thread.join(10.0)
+    assert ended == [Asked.RESTART, Asked.STOP]
     assert (runs(site), serving(site), asked(site)) == (False, {}, None)
+    agent_lock(site).release()
+
+
+def test_an_agent_that_never_came_back_is_not_waited_for(three: Three) -> None:
+    site = three.sites["north"]
+    restarting(site)
+    assert runs(site)
+    long_ago = time.time() - 100.0
+    os.utime(site.folder / "restarting", (long_ago, long_ago))
+    ask(site, Asked.STOP)
+    assert not runs(site)
+    forget(site)
+    assert asked(site) is None
+
+
+def test_an_agent_that_cannot_say_what_it_does_logs_it_once(
+    three: Three, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = an_agent(three)
+    path = three.sites["north"].folder / "serving.json"
+    path.mkdir()
+    for _ in range(3):
+        agent._wrote = 0.0
+        agent._write(paused=False)
+    assert caplog.text.count(f"{path} cannot be written") == 1
+
+
+def test_whoever_looks_for_an_agent_keeps_none_from_starting(three: Three) -> None:
+    site = three.sites["north"]
+    looking = agent_lock(site)
+    threading.Timer(0.2, looking.release).start()
     agent_lock(site).release()
 
 

@@ -19,7 +19,7 @@ import pytest
 from tacit.errors import LedgerBusy, LedgerDamaged, LedgerError, LedgerUnwritable
 from tacit.privacy.event import GaussianRelease
 from tacit.privacy.ledger import Ledger, ReleaseId, read, verify
-from tacit.privacy.ledger.lock import make_durable
+from tacit.privacy.ledger.lock import FileLock, make_durable
 
 ROOT = Path(__file__).parents[4]
 
@@ -287,3 +287,12 @@ def test_a_commit_is_on_the_disk_also_where_fsync_is_not_enough(tmp_path: Path) 
         make_durable(file)
         for setting, value in (("synchronous", 2), ("fullfsync", 1)):
             assert file.execute(f"PRAGMA {setting}").fetchone() == (value,)
+
+
+def test_a_lock_that_cannot_be_taken_names_its_file(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"no lock" * 1000)
+    for path, said in (tmp_path, "unable to open"), (other, "not a database"):
+        with pytest.raises(OSError, match=said) as told:
+            FileLock(path)
+        assert told.value.filename == str(path)
