@@ -16,6 +16,7 @@ from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
     from tacit.deploy.standing.entries import Entry
+    from tacit.deploy.standing.installed import Found
     from tacit.deploy.standing.site import Site
 
 _BACK_SECONDS = 60.0
@@ -27,7 +28,7 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
 
     def command() -> int:
         from tacit.deploy.standing.asking import Asked, ask, runs, serving, upgrading, wait
-        from tacit.deploy.standing.installed import installed
+        from tacit.deploy.standing.installed import startable
         from tacit.deploy.standing.site import find
 
         site = find(folder)
@@ -54,10 +55,14 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
             except BaseException:
                 ask(site, None)
                 raise
-            new = installed()
-            _say_version(new)
+            found = startable(site.folder)
+            new = found.version
+            _say_version(found)
             before = serving(site).get("since")
-            again = runs(site) and bool(new) and (code == 0 or new != tacit.__version__)
+            other = new != tacit.__version__
+            # it may have waited for its own version, which another had replaced
+            back = other and serving(site).get("version") == new
+            again = runs(site) and bool(new) and (code == 0 or other) and not back
             ask(site, Asked.RESTART if again else None)
             if again:  # until it is back, nobody may take it for stopped
                 say("The agent starts again.")
@@ -66,7 +71,7 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
                 ):
                     say(
                         f"It is not back after {_BACK_SECONDS:.0f} s: look at what it printed. If "
-                        "it has ended: tacit site serve"
+                        f"it has ended: tacit site serve. If it does not start: {_back()}"
                     )
                     return FAILED
             elif runs(site):
@@ -150,15 +155,22 @@ def _run(words: Sequence[str]) -> int:
     return 0
 
 
-def _say_version(new: str) -> None:
-    old = tacit.__version__
+def _say_version(found: Found) -> None:
+    old, new = tacit.__version__, found.version
     if not new:
         say(
-            f"tacit in {sys.prefix} was version {old}, and what is installed now does not start. "
-            f"Install {old} again, in a copy of the repository of that version: {sys.executable} "
-            "-m pip install '.[deploy]'"
+            f"tacit in {sys.prefix} was version {old}, and what is installed now {found.wrong}. "
+            f"{_back()}"
         )
     elif new == old:
         say(f"tacit in {sys.prefix} is version {new}, as before.")
     else:
         say(f"tacit in {sys.prefix} was version {old} and is {new}.")
+
+
+def _back() -> str:
+    """How to go back to the version that was there."""
+    return (
+        f"Install {tacit.__version__} again, in a copy of the repository of that version: "
+        f"{sys.executable} -m pip install '.[deploy]'"
+    )

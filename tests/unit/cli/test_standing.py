@@ -13,6 +13,7 @@ import tacit
 from tacit.cli import app
 from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.standing.entries import State
+from tacit.deploy.standing.installed import Found
 from tacit.privacy.ledger import read
 from tests.sites import records
 from tests.standing import Three
@@ -167,13 +168,16 @@ def test_an_upgrade_names_who_has_refused_what_has_begun(three: Three) -> None:
 def test_an_upgrade_says_what_is_installed_though_its_command_failed(
     three: Three, monkeypatch: pytest.MonkeyPatch, new: str
 ) -> None:
-    monkeypatch.setattr("tacit.deploy.standing.installed.installed", lambda: new)
+    found = Found(new, "" if new else "a broken release")
+    monkeypatch.setattr("tacit.deploy.standing.installed.startable", lambda folder: found)
     folder = three.sites["north"].folder
     for command, good in (("true", bool(new)), ("false", False)):
         code, output = gives("upgrade", "--site", folder, "--", command)
         assert code == (0 if good else 1)
         told = (
-            "is 9.9" if new else f"Install {tacit.__version__} again, in a copy of the repository"
+            "is 9.9"
+            if new
+            else f"does not start (a broken release). Install {tacit.__version__} again, in a copy"
         )
         assert told in " ".join(output.split()), output
         assert not (folder / "asked.json").exists()
