@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 _BACK_SECONDS = 60.0
 """How long an agent that starts again is waited for."""
+
+_END_SECONDS = 10.0
+"""How long a command that was interrupted has to end by itself."""
+
+_PAUSED = "The agent begins no run until then."
 
 
 def upgrade(folder: Path, words: Sequence[str]) -> int:
@@ -51,7 +57,7 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
                     _say_what_comes_first(site)
                 wait(lambda: not runs(site) or paused())
                 _check_ended(site)
-                code = _run(words)
+                code = _install(site, words)
             except BaseException:
                 ask(site, None)
                 raise
@@ -75,9 +81,7 @@ def upgrade(folder: Path, words: Sequence[str]) -> int:
                     )
                     return FAILED
             elif runs(site):
-                say(
-                    "The agent goes on as it was." if new else "The agent begins no run until then."
-                )
+                say("The agent goes on as it was." if new else _PAUSED)
             return code if new else FAILED
 
     return guarded(command, as_json=False)
@@ -114,6 +118,11 @@ def _check_ended(site: Site) -> None:
             f"{tacit.__version__}; let it end first (tacit site serve), or withdraw from it "
             f"({_refuse(site, begun[0])})"
         )
+    for each, lacks in _kept(site):
+        say(
+            f"Run {each.run[:12]} was begun with other versions ({', '.join(lacks)}), and goes on "
+            f"only with those; {_refuse(site, each)} withdraws from it."
+        )
 
 
 def _refuse(site: Site, entry: Entry) -> str:
@@ -121,15 +130,65 @@ def _refuse(site: Site, entry: Entry) -> str:
 
 
 def _begun(site: Site) -> list[Entry]:
-    """Runs that have begun and not ended."""
+    """Runs that have begun and not ended, and go on with what is installed, or go on now.
+
+    For others, what is about to be installed may be what they lack.
+
+    Raises:
+        ConfigError: one of them has failed, and is tried again only when the agent is started.
+    """
+    from tacit.deploy.standing.asking import runs, serving
+    from tacit.deploy.standing.entries import State
+    from tacit.deploy.standing.overview import SEE_LIST
+
+    going = serving(site).get("run")
+    begun = [each for each, lacks in _kept(site) if not lacks or each.run == going]
+    if failed := [each for each in begun if each.state is State.FAILED]:
+        first = "tacit site stop, " if runs(site) else ""
+        raise ConfigError(
+            f"run {_ids(failed)} has begun and failed ({SEE_LIST}), and goes on only with the "
+            f"version that it began with, {tacit.__version__}: start the agent again, which "
+            f"resumes it ({first}tacit site serve), or withdraw from it "
+            f"({_refuse(site, failed[0])})"
+        )
+    return begun
+
+
+def _kept(site: Site) -> list[tuple[Entry, list[str]]]:
+    """Runs that have begun and are not over, with what is installed in other versions since."""
+    from tacit.deploy.member.checking import changed_versions
     from tacit.deploy.standing.entries import State
     from tacit.deploy.standing.queue import Queue
 
-    return [each for each in Queue(site).entries() if each.state is State.BEGUN]
+    return [
+        (each, changed_versions(each.state_folder))
+        for each in Queue(site).entries()
+        if each.state in (State.BEGUN, State.FAILED) and (each.state_folder / "journal.db").exists()
+    ]
 
 
 def _ids(entries: Sequence[Entry]) -> str:
     return ", ".join(each.run[:12] for each in entries)
+
+
+def _install(site: Site, words: Sequence[str]) -> int:
+    """Run what installs a version; an exit code.
+
+    Raises:
+        ConfigError: it cannot be run.
+        KeyboardInterrupt: it was interrupted; what is installed then has been said.
+    """
+    from tacit.deploy.standing.asking import runs
+    from tacit.deploy.standing.installed import startable
+
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        found = startable(site.folder)
+        _say_version(found)
+        if not found.version and runs(site):
+            say(_PAUSED)
+        raise
 
 
 def _run(words: Sequence[str]) -> int:
@@ -144,7 +203,7 @@ def _run(words: Sequence[str]) -> int:
     # it would go on without this process, and the agent would no longer be paused
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        code = subprocess.run(command, check=False).returncode
+        code = _ended(subprocess.Popen(command))
     except OSError as error:
         raise ConfigError(f"{words[0]} cannot be run ({error.strerror})") from error
     finally:
@@ -153,6 +212,19 @@ def _run(words: Sequence[str]) -> int:
         say(f"{words[0]} ended with exit code {code}.")
         return FAILED
     return 0
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Wait until a command has ended; its exit code."""
+    try:
+        return process.wait()
+    except KeyboardInterrupt:  # it hears Ctrl-C, too, and may put things back
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_END_SECONDS)
+        raise
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _say_version(found: Found) -> None:

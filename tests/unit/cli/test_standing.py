@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tacit
+from tacit._engine import environment
 from tacit.cli import app
 from tacit.deploy.identity.pinning import trusted
 from tacit.deploy.standing.entries import State
@@ -143,6 +144,14 @@ def test_members_and_budgets_are_changed(three: Three) -> None:
     assert (code, "give its records with --data" in output) == (2, True)
 
 
+@pytest.fixture
+def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is installed starts; to see that takes seconds."""
+    found = Found(tacit.__version__)
+    monkeypatch.setattr("tacit.deploy.standing.installed.startable", lambda folder: found)
+
+
+@pytest.mark.usefixtures("as_before")
 def test_an_upgrade_waits_for_what_has_begun(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, entry = three.sites["north"].folder, three.ready()
     entry.state_folder.mkdir()
@@ -153,6 +162,37 @@ def test_an_upgrade_waits_for_what_has_begun(three: Three, monkeypatch: pytest.M
     monkeypatch.setenv("PATH", str(three.folder))  # its pip may be that of another environment
     code, output = gives("upgrade", "--site", folder, "--", "pip", "--version")
     assert (code, "as before" in output) == (0, True)
+
+
+@pytest.mark.usefixtures("as_before")
+def test_an_upgrade_waits_for_a_run_that_failed_in_its_middle(three: Three) -> None:
+    """It is resumed when the agent is started, and not by another version."""
+    folder, entry = three.sites["north"].folder, three.ready()
+    (entry.folder / "failure.json").write_text('{"told": "the table has 387 records"}')
+    assert gives("upgrade", "--site", folder, "--", "true")[0] == 0  # it had not begun
+    entry.state_folder.mkdir()
+    (entry.state_folder / "journal.db").touch()
+    (entry.state_folder / "versions.json").write_text(json.dumps(environment.versions()))
+    code, output = gives("upgrade", "--site", folder, "--", "true")
+    assert (code, "has begun and failed (tacit site list says why)" in output) == (2, True), output
+    assert f"tacit site refuse {entry.run[:12]}" in output
+    (entry.state_folder / "versions.json").write_text(json.dumps({"tacit": "0.1.0"}))
+    code, output = gives("upgrade", "--site", folder, "--", "true")  # it may bring that back
+    assert (code, f"tacit 0.1.0 -> {tacit.__version__}" in output) == (0, True), output
+
+
+def test_an_upgrade_that_is_interrupted_says_what_is_left(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = three.folder / "begun"
+    monkeypatch.setattr("tacit.deploy.standing.asking.runs", lambda site: there.exists())
+    found = Found("", "half gone")
+    monkeypatch.setattr("tacit.deploy.standing.installed.startable", lambda folder: found)
+    script = f"touch {there}; kill -INT $PPID; exec sleep 0.3"
+    words = ["upgrade", "--site", three.sites["north"].folder, "--", "sh", "-c", script]
+    code, output = gives(*words)
+    assert (code, "does not start (half gone). Install" in output) == (130, True), output
+    assert "The agent begins no run until then." in output
 
 
 def test_an_upgrade_names_who_has_refused_what_has_begun(three: Three) -> None:
@@ -183,6 +223,7 @@ def test_an_upgrade_says_what_is_installed_though_its_command_failed(
         assert not (folder / "asked.json").exists()
 
 
+@pytest.mark.usefixtures("as_before")
 def test_an_agent_that_appears_during_an_installation_pauses(three: Three) -> None:
     site = three.sites["north"]
     copied = three.folder / "asked.json"
@@ -224,6 +265,7 @@ def test_a_list_says_who_has_another_version(three: Three) -> None:
         assert ("waits for one version: south" in " ".join(output.split())) == known
 
 
+@pytest.mark.usefixtures("as_before")
 def test_without_an_agent_there_is_nothing_to_stop(three: Three) -> None:
     folder = three.sites["north"].folder
     code, output = gives("stop", "--site", folder)
