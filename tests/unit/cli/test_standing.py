@@ -195,6 +195,22 @@ def test_an_upgrade_that_is_interrupted_says_what_is_left(
     assert "The agent begins no run until then." in output
 
 
+def test_an_upgrade_that_brings_back_the_agents_version_leaves_the_agent(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on at once with the run that lacked it, and would start again after that."""
+    folder, there = three.sites["north"].folder, three.folder / "installed"
+    monkeypatch.setattr("tacit.deploy.standing.asking.runs", lambda site: there.exists())
+    monkeypatch.setattr("tacit.cli.standing_upgrading._BACK_SECONDS", 0.0)
+    found = Found("9.9")
+    monkeypatch.setattr("tacit.deploy.standing.installed.startable", lambda folder: found)
+    said = {"time": time.time(), "since": 1.0, "doing": "paused", "version": "9.9"}
+    (folder / "serving.json").write_text(json.dumps(said))
+    code, output = gives("upgrade", "--site", folder, "--", "touch", there)
+    assert (code, "The agent goes on as it was." in output) == (0, True), output
+    assert not (folder / "asked.json").exists()
+
+
 def test_an_upgrade_names_who_has_refused_what_has_begun(three: Three) -> None:
     folder, entry = three.sites["north"].folder, three.ready()
     entry.state_folder.mkdir()
