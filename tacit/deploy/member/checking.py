@@ -20,6 +20,8 @@ from tacit.study.costs import OwnCost
 
 log = logging.getLogger("tacit.site")
 
+_VERSIONS = "versions.json"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -121,6 +123,20 @@ def check_rehearsal(manifest: Manifest) -> None:
         )
 
 
+def changed_versions(state: Path) -> list[str]:
+    """What has another version than a run was begun with; nothing if that is not known."""
+    try:
+        before = json.loads((state / _VERSIONS).read_bytes())
+    except FileNotFoundError:
+        return []
+    now = versions()
+    return [
+        f"{key} {before.get(key)} -> {now[key]}"
+        for key in sorted(now)
+        if before.get(key) != now[key]
+    ]
+
+
 def check_versions(state: Path) -> None:
     """Refuse to resume with other versions, whose stored states may have another meaning.
 
@@ -129,17 +145,14 @@ def check_versions(state: Path) -> None:
     Raises:
         ConfigError: other versions.
     """
-    now = versions()
-    path = state / "versions.json"
+    path = state / _VERSIONS
     if not path.exists() or not (state / "journal.db").exists():
-        write_json(path, now)
+        write_json(path, versions())
         return
-    before = json.loads(path.read_bytes())
-    changed = [key for key in sorted(now) if before.get(key) != now[key]]
-    if changed:
-        told = ", ".join(f"{key} {before.get(key)} -> {now[key]}" for key in changed)
+    if changed := changed_versions(state):
         raise ConfigError(
-            f"{state} was begun with other versions ({told}), and what it holds is for those. "
+            f"{state} was begun with other versions ({', '.join(changed)}), and what it holds is "
+            "for those. "
             + (
                 "It has ended here; members that have not need the versions that began it"
                 if (state / "result.json").exists()

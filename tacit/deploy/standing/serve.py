@@ -68,12 +68,14 @@ class Agent:
     _silent: bool = False
     _told: str = ""
     _pause: Pause = field(default_factory=Pause)
-    _installed: Installed = field(default_factory=Installed)
+    _installed: Installed = field(init=False)
+    _unable: list[str] = field(default_factory=list)
     _since: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
         self._queue, self._bundling = Queue(self.site), Bundling(self.site)
         self._chooser = Chooser(self.site, self._fail)
+        self._installed = Installed(self.site.folder)
 
     def serve(self) -> Asked:
         """Serve until it is asked to stop, or to start again.
@@ -98,7 +100,8 @@ class Agent:
                 if self.stopping.is_set() or now is Asked.STOP:
                     return Asked.STOP
                 self._installed.look()
-                again = now is Asked.RESTART or (now is None and self._installed.settled)
+                moved = self._installed.settled and not self._unable
+                again = now is Asked.RESTART or (now is None and moved)
                 if again and self._child is None:
                     restarting(self.site)
                     return Asked.RESTART
@@ -134,17 +137,19 @@ class Agent:
 
     def _step(self, *, paused: bool) -> None:
         entries = self._queue.entries()
+        self._unable = self._installed.unable(entries)
         going = None if self._child is None else self._child.entry.run
-        self._bundling.step([] if paused else entries, going)
+        # the installed version would write them
+        self._bundling.step([] if self._installed.other else entries, going)
         self._wait_for(entries, paused=paused)
         if self._child is not None:
             self._watch(self._child)
             return
         candidate = self._chooser.next(entries, self._lobby, paused=paused)
-        if candidate is not None and candidate.state is State.READY:
+        if candidate is not None and not self._installed.other:
             self._installed.look(again=True)
-            if self._installed.other:  # its process would begin it with that one
-                candidate, paused = None, True
+        if self._installed.other:  # its process would have that one
+            candidate, paused = None, True
         if candidate is None:
             self._meet(entries, paused=paused)
             return
@@ -174,7 +179,9 @@ class Agent:
     def _wait_for(self, entries: Sequence[Entry], *, paused: bool) -> None:
         """Pause when nothing is left that ends with this version, here or at a neighbour."""
         chooser, lobby = self._chooser, self._lobby
-        begun = any(each.state is State.BEGUN or chooser.joins(each) for each in entries)
+        begun = not self._installed.other and any(
+            each.state is State.BEGUN or chooser.joins(each) for each in entries
+        )
         self._pause.step(
             asked=paused,
             busy=self._child is not None or self._bundling.busy or begun,
@@ -277,7 +284,7 @@ class Agent:
         self._say(
             f"meeting {', '.join(cards)}"
             + (f"; the certificate ends in {left:.0f} days" if left < WARN_DAYS else "")
-            + (self._installed.told() or apart(entries, self._chooser.versions))
+            + (self._installed.told(self._unable) or apart(entries, self._chooser.versions))
         )
         self._lobby.version = UPGRADING if paused else _VERSION
         self._lobby.tick()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 import tacit
+from tacit._engine import environment
 from tacit.deploy.identity.pinning import distrust, trusted
 from tacit.deploy.standing.asking import Asked, ask, asked, restarting, runs
 from tacit.deploy.standing.entries import State
+from tacit.deploy.standing.installed import Found
 from tacit.deploy.standing.serve import Agent
 from tacit.privacy.ledger import read
 from tests.sites import records
@@ -146,6 +149,14 @@ def test_members_and_budgets_are_changed(three: Three) -> None:
     assert (code, "give its records with --data" in output) == (2, True)
 
 
+@pytest.fixture
+def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is installed starts; to see that takes seconds."""
+    found = Found(tacit.__version__)
+    monkeypatch.setattr("tacit.deploy.standing.installed.startable", lambda folder: found)
+
+
+@pytest.mark.usefixtures("as_before")
 def test_an_upgrade_waits_for_what_has_begun(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, entry = three.sites["north"].folder, three.ready()
     entry.state_folder.mkdir()
@@ -156,6 +167,53 @@ def test_an_upgrade_waits_for_what_has_begun(three: Three, monkeypatch: pytest.M
     monkeypatch.setenv("PATH", str(three.folder))  # its pip may be that of another environment
     code, output = gives("upgrade", "--site", folder, "--", "pip", "--version")
     assert (code, "as before" in output) == (0, True)
+
+
+@pytest.mark.usefixtures("as_before")
+def test_an_upgrade_waits_for_a_run_that_failed_in_its_middle(three: Three) -> None:
+    """It is resumed when the agent is started, and not by another version."""
+    folder, entry = three.sites["north"].folder, three.ready()
+    (entry.folder / "failure.json").write_text('{"told": "the table has 387 records"}')
+    assert gives("upgrade", "--site", folder, "--", "true")[0] == 0  # it had not begun
+    entry.state_folder.mkdir()
+    (entry.state_folder / "journal.db").touch()
+    (entry.state_folder / "versions.json").write_text(json.dumps(environment.versions()))
+    code, output = gives("upgrade", "--site", folder, "--", "true")
+    assert (code, "has begun and failed (tacit site list says why)" in output) == (2, True), output
+    assert f"tacit site refuse {entry.run[:12]}" in output
+    (entry.state_folder / "versions.json").write_text(json.dumps({"tacit": "0.1.0"}))
+    code, output = gives("upgrade", "--site", folder, "--", "true")  # it may bring that back
+    assert (code, f"tacit 0.1.0 -> {tacit.__version__}" in output) == (0, True), output
+
+
+def test_an_upgrade_that_is_interrupted_says_what_is_left(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = three.folder / "begun"
+    monkeypatch.setattr("tacit.deploy.standing.asking.runs", lambda site: there.exists())
+    found = Found("", "half gone")
+    monkeypatch.setattr("tacit.deploy.standing.installed.startable", lambda folder: found)
+    script = f"touch {there}; kill -INT $PPID; exec sleep 0.3"
+    words = ["upgrade", "--site", three.sites["north"].folder, "--", "sh", "-c", script]
+    code, output = gives(*words)
+    assert (code, "does not start (half gone). Install" in output) == (130, True), output
+    assert "The agent begins no run until then." in output
+
+
+def test_an_upgrade_that_brings_back_the_agents_version_leaves_the_agent(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on at once with the run that lacked it, and would start again after that."""
+    folder, there = three.sites["north"].folder, three.folder / "installed"
+    monkeypatch.setattr("tacit.deploy.standing.asking.runs", lambda site: there.exists())
+    monkeypatch.setattr("tacit.cli.standing_upgrading._BACK_SECONDS", 0.0)
+    found = Found("9.9")
+    monkeypatch.setattr("tacit.deploy.standing.installed.startable", lambda folder: found)
+    said = {"time": time.time(), "since": 1.0, "doing": "paused", "version": "9.9"}
+    (folder / "serving.json").write_text(json.dumps(said))
+    code, output = gives("upgrade", "--site", folder, "--", "touch", there)
+    assert (code, "The agent goes on as it was." in output) == (0, True), output
+    assert not (folder / "asked.json").exists()
 
 
 def test_an_upgrade_names_who_has_refused_what_has_begun(three: Three) -> None:
@@ -171,18 +229,22 @@ def test_an_upgrade_names_who_has_refused_what_has_begun(three: Three) -> None:
 def test_an_upgrade_says_what_is_installed_though_its_command_failed(
     three: Three, monkeypatch: pytest.MonkeyPatch, new: str
 ) -> None:
-    monkeypatch.setattr("tacit.deploy.standing.installed.installed", lambda: new)
+    found = Found(new, "" if new else "a broken release")
+    monkeypatch.setattr("tacit.deploy.standing.installed.startable", lambda folder: found)
     folder = three.sites["north"].folder
     for command, good in (("true", bool(new)), ("false", False)):
         code, output = gives("upgrade", "--site", folder, "--", command)
         assert code == (0 if good else 1)
         told = (
-            "is 9.9" if new else f"Install {tacit.__version__} again, in a copy of the repository"
+            "is 9.9"
+            if new
+            else f"does not start (a broken release). Install {tacit.__version__} again, in a copy"
         )
         assert told in " ".join(output.split()), output
         assert not (folder / "asked.json").exists()
 
 
+@pytest.mark.usefixtures("as_before")
 def test_an_agent_that_appears_during_an_installation_pauses(three: Three) -> None:
     site = three.sites["north"]
     copied = three.folder / "asked.json"
@@ -226,6 +288,7 @@ def test_an_upgrade_says_that_an_agent_hangs(three: Three, monkeypatch: pytest.M
     assert (code, output.count("(process 1234) has said nothing for")) == (0, 1), output
 
 
+@pytest.mark.usefixtures("as_before")
 def test_without_an_agent_there_is_nothing_to_stop(three: Three) -> None:
     folder = three.sites["north"].folder
     code, output = gives("stop", "--site", folder)

@@ -27,7 +27,9 @@ from tacit.deploy.standing.asking import (
     upgrading,
     wait,
 )
-from tacit.deploy.standing.entries import State
+from tacit.deploy.standing.bundling import Bundling
+from tacit.deploy.standing.entries import Entry, State
+from tacit.deploy.standing.installed import Found
 from tacit.deploy.standing.listing import UPGRADING
 from tacit.deploy.standing.lobby import Lobby
 from tacit.deploy.standing.serve import Agent
@@ -116,6 +118,21 @@ def test_whoever_looks_for_an_agent_keeps_none_from_starting(three: Three) -> No
     agent_lock(site).release()
 
 
+def is_installed(monkeypatch: pytest.MonkeyPatch, version: str, *, starts: bool = True) -> None:
+    """Have a version installed; whether an agent of it starts."""
+    there = "tacit.deploy.standing.installed."
+    monkeypatch.setattr(there + "installed", lambda: Found(version))
+    monkeypatch.setattr(there + "startable", lambda folder: Found(version if starts else ""))
+
+
+def begun(three: Three) -> Entry:
+    """A run that has begun at north."""
+    entry = three.ready()
+    entry.state_folder.mkdir()
+    (entry.state_folder / "journal.db").touch()
+    return entry
+
+
 def doing(agent: Agent, *, paused: bool = True) -> str:
     """What an agent says of itself after one more step."""
     agent._step(paused=paused)
@@ -128,9 +145,7 @@ def test_a_pause_waits_for_what_has_begun(
     three: Three, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tacit.deploy.standing.pausing._TOLD_SECONDS", 0.0)
-    entry = three.ready()
-    entry.state_folder.mkdir()
-    (entry.state_folder / "journal.db").touch()
+    entry = begun(three)
     agent._chooser.meet()  # it is resumed in a moment
     assert [doing(agent), doing(agent)] == ["pausing", "pausing"]
     (entry.state_folder / "result.json").write_text("{}")
@@ -180,20 +195,82 @@ def test_no_run_begins_with_another_version_than_the_agents(
     monkeypatch.setattr("tacit.deploy.standing.serve.Child", started)
     entry = three.ready()
     three.queues["north"].note(entry, informed=["south", "west"])
-    monkeypatch.setattr("tacit.deploy.standing.installed.installed", lambda: "9.9")
+    is_installed(monkeypatch, "9.9")
     agent._step(paused=False)
     assert agent._lobby is not None
     assert (started.called, agent._lobby.version) == (False, UPGRADING)
-    monkeypatch.setattr("tacit.deploy.standing.installed.installed", lambda: tacit.__version__)
+    is_installed(monkeypatch, tacit.__version__)
+    agent._installed.look(again=True)
     agent._step(paused=False)
     assert started.called
 
 
-@pytest.mark.parametrize(("version", "again"), [("9.9", True), ("", False)])
-def test_an_agent_starts_again_with_another_version_that_starts(
-    three: Three, monkeypatch: pytest.MonkeyPatch, version: str, again: bool
+def test_a_run_that_has_begun_waits_for_its_version(
+    three: Three,
+    agent: Agent,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("tacit.deploy.standing.installed.installed", lambda: version)
+    caplog.set_level("INFO", logger="tacit.site")
+    monkeypatch.setattr("tacit.deploy.standing.pausing._TOLD_SECONDS", 0.0)
+    started, entry = Mock(), begun(three)
+    monkeypatch.setattr("tacit.deploy.standing.serve.Child", started)
+    is_installed(monkeypatch, "9.9")
+    assert doing(agent, paused=False) == "meets"
+    assert [doing(agent), doing(agent)] == ["pausing", "paused"]  # an upgrade may bring it back
+    told = f"Run {entry.run[:12]} ends with {tacit.__version__}: install that again"
+    assert (started.called, told in caplog.text) == (False, True)
+    is_installed(monkeypatch, tacit.__version__)
+    agent._installed.look(again=True)
+    agent._step(paused=False)
+    assert started.called
+
+
+def test_an_agent_that_a_run_needs_does_not_start_again_with_another_version(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_installed(monkeypatch, "9.9")
+    monkeypatch.setattr("tacit.deploy.standing.installed._SETTLED_SECONDS", 0.5)
+    agent, entry = an_agent(three), begun(three)
+    child = Mock(entry=entry, code=None, again=False)
+    child.unmet.return_value = frozenset(), frozenset(), 0.0
+    agent._child = child
+    threading.Timer(1.5, setattr, (child, "code", 1)).start()  # killed
+    threading.Timer(3.0, agent.stopping.set).start()
+    assert agent.serve() is Asked.STOP
+
+
+def test_what_has_ended_is_bundled_before_a_pause(
+    three: Three, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version that is installed in the pause may write other files."""
+    monkeypatch.setattr("tacit.deploy.standing.pausing._TOLD_SECONDS", 0.0)
+    bundle = Mock(code=None)
+    monkeypatch.setattr("tacit.deploy.standing.bundling.Bundle", bundle)
+    agent._bundling, entry = Bundling(agent.site), begun(three)
+    (entry.state_folder / "result.json").write_text("{}")
+    bundle.return_value = Mock(entry=entry, code=None)
+    is_installed(monkeypatch, "9.9")
+    agent._installed.look(again=True)
+    doing(agent)
+    assert not bundle.called
+    is_installed(monkeypatch, tacit.__version__)
+    agent._installed.look(again=True)
+    assert [doing(agent), doing(agent)] == ["pausing", "pausing"]
+    entry.bundle.touch()
+    bundle.return_value.code = 0
+    doing(agent)
+    assert doing(agent) == "paused"
+    assert bundle.call_count == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "starts", "again"), [("9.9", True, True), ("9.9", False, False), ("", False, False)]
+)
+def test_an_agent_starts_again_with_another_version_that_starts(
+    three: Three, monkeypatch: pytest.MonkeyPatch, version: str, starts: bool, again: bool
+) -> None:
+    is_installed(monkeypatch, version, starts=starts)
     monkeypatch.setattr("tacit.deploy.standing.installed._SETTLED_SECONDS", 0.5)
     agent, site = an_agent(three), three.sites["north"]
     for name in ("south", "west"):
