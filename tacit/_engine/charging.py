@@ -92,8 +92,8 @@ class Owners:
             )
         if relation is Relation.METRIC and problem.unit is not Unit.AGENT:
             raise PrivacyError(
-                "relation='metric' measures the distance between whole costs, and here every "
-                f"{problem.unit.value} is clipped by itself; use relation='replace_one'"
+                "relation='metric' measures the distance between whole costs, and the data of an "
+                f"agent are {problem.unit.value}s here; use relation='replace_one'"
             )
         declared, agents = problem.declared, problem.agents
         protected: Unit = problem.unit if unit is None else unit

@@ -242,7 +242,7 @@ def test_a_centre_tells_how_many_records_a_whole_agent_has() -> None:
 
 def test_a_distance_between_costs_needs_whole_costs() -> None:
     budget = Privacy(clip=1.0, epsilon=1.0, delta=1e-6, relation="metric")
-    with pytest.raises(PrivacyError, match="every record is clipped by itself"):
+    with pytest.raises(PrivacyError, match="the data of an agent are records here"):
         tacit.contract(task(), RING, OfAgents(budget, relation=Relation.METRIC), rounds=5)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 import time
 from pathlib import Path
@@ -193,9 +194,14 @@ def test_an_upgrade_that_is_interrupted_says_what_is_left(
     monkeypatch.setattr("tacit.deploy.standing.asking.runs", lambda site: there.exists())
     found = Found("", "half gone")
     monkeypatch.setattr("tacit.deploy.standing.installed.startable", lambda folder: found)
+    # whoever started the tests may have let them ignore it
+    heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
     script = f"touch {there}; kill -INT $PPID; exec sleep 0.3"
     words = ["upgrade", "--site", three.sites["north"].folder, "--", "sh", "-c", script]
-    code, output = gives(*words)
+    try:
+        code, output = gives(*words)
+    finally:
+        signal.signal(signal.SIGINT, heeded)
     assert (code, "does not start (half gone). Install" in output) == (130, True), output
     assert "The agent begins no run until then." in output
 

@@ -148,7 +148,7 @@ def test_an_audit_may_change_every_record_of_a_client() -> None:
     ("budget", "words"),
     [
         ({"relation": "add_remove"}, "without everybody noticing"),
-        ({"relation": "metric"}, "no bound in terms of the distance"),
+        ({"relation": "metric"}, "measures the distance between whole costs"),
         ({"records_per_person": 2}, "protects a whole agent"),
         ({"clip": np.inf}, "no finite sensitivity"),
     ],
