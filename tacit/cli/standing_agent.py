@@ -11,7 +11,7 @@ from pathlib import Path
 from tacit.cli.console import guarded, say
 
 _TURN_SECONDS = 150.0
-"""After how long an agent hangs that ends its turn."""
+"""Seconds of silence after which an agent is said to hang: one that stops may be in a turn."""
 
 
 def serve(folder: Path, port: int | None, *, verbose: bool, json_logs: bool) -> int:

@@ -24,7 +24,7 @@ _BACK_SECONDS = 60.0
 """How long an agent that starts again is waited for."""
 
 _SILENT_SECONDS = 30.0
-"""After how long an agent hangs that says nothing."""
+"""Seconds of silence after which an agent is said to hang."""
 
 _END_SECONDS = 10.0
 """How long a command that was interrupted has to end by itself."""

@@ -18,7 +18,7 @@ def patiently(site: Site, until: Callable[[], bool], seconds: float) -> None:
     Args:
         site: the site.
         until: whether it is so.
-        seconds: after how long an agent hangs that says nothing.
+        seconds: seconds of silence after which it is said to hang.
     """
     from tacit.deploy.standing.asking import last_said, runs, serving, wait
 

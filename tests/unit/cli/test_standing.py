@@ -222,6 +222,35 @@ def test_an_upgrade_that_brings_back_the_agents_version_leaves_the_agent(
     assert not (folder / "asked.json").exists()
 
 
+@pytest.mark.parametrize("starts", [False, True], ids=["before it starts", "while it starts"])
+def test_an_upgrade_leaves_a_stop_as_it_is(
+    three: Three, monkeypatch: pytest.MonkeyPatch, starts: bool
+) -> None:
+    site, there = three.sites["north"], three.folder / "installed"
+    monkeypatch.setattr("tacit.deploy.standing.asking.runs", lambda site: there.exists())
+    found = Found("9.9")
+
+    def startable(folder: Path) -> Found:
+        if not starts:
+            ask(site, Asked.STOP)
+        return found
+
+    monkeypatch.setattr("tacit.deploy.standing.installed.startable", startable)
+    told = list[str]()
+
+    def say(text: str = "") -> None:
+        told.append(text)
+        if text == "The agent starts again.":
+            ask(site, Asked.STOP)
+
+    monkeypatch.setattr("tacit.cli.standing_upgrading.say", say)
+    began = time.monotonic()
+    code, _ = gives("upgrade", "--site", site.folder, "--", "touch", there)
+    assert (code, asked(site)) == (0, Asked.STOP)
+    assert ("The agent starts again." in told) is starts
+    assert time.monotonic() - began < 30.0  # it waits for 60 s for one that comes back
+
+
 def test_an_upgrade_names_who_has_refused_what_has_begun(three: Three) -> None:
     folder, entry = three.sites["north"].folder, three.ready()
     entry.state_folder.mkdir()
