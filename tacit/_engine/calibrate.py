@@ -14,6 +14,7 @@ from tacit._engine.charging import Kinds, Owners, Releases, is_foreign, scales, 
 from tacit.arguments.own import is_own
 from tacit.errors import BudgetExceeded, PrivacyError
 from tacit.method.phase import AbstractMethod
+from tacit.method.stated import private
 from tacit.privacy import accounting, caution, facts
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
@@ -41,10 +42,10 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
     """
     privacy, kinds = method.privacy, owners.kinds(method)
     releases = Releases(method)
-    if any(phase.release is not None and phase.release.mechanism.proved for phase in releases):
-        _check_divisors(releases.relation, owners)
     _check_rounds(releases, kinds)
     if privacy is None:
+        if private(method):
+            _check_divisors(releases.relation, owners)
         return _levelled(method, kinds)
     for name in ("clip", "epsilon", "delta", "noise_multiplier"):
         value = getattr(privacy, name)
@@ -64,10 +65,11 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
     epsilons = _per_owner(privacy.epsilon, owners)
     solved: dict[Any, float] = {}
     multipliers: list[float] = []
+    foreign = is_foreign(method)
     for public in kinds.contexts:
         epsilon, delta = epsilons[public.agent], deltas[public.agent]
         # the cost of tacit's releases depends on the noise multiplier, not on the size of the data
-        same = public if is_foreign(method) else replace(public, agent=0, count=0, normaliser=1.0)
+        same = public if foreign else replace(public, agent=0, count=0, normaliser=1.0)
         case = (epsilon, delta, same)
         if case not in solved:
             solved[case] = _smallest_noise(method, public, epsilon, delta, grid=grid)

@@ -69,18 +69,16 @@ class Owners:
         trials: int = 1,
         unit: Unit | None = None,
         relation: Relation = Relation.ADD_REMOVE,
-        summed: bool = True,
     ) -> Owners:
         """Gather these from a problem (counts, normalisers) and a network (degrees, activity).
 
         `unit` is what one guarantee protects, if that is not the unit of the problem. Unit and
-        `relation` decide whether numbers of records are public (`facts`). `summed` is whether a
-        release is more than one clipped vector of an agent, such as a sum over its records.
+        `relation` decide whether numbers of records are public (`facts`).
 
         Raises:
             PrivacyError: whole agents are protected, and the releases of others depend on the
-                number of records of an agent, or an agent's own grow with it; or costs are
-                compared by gradients that a solver approximates.
+                number of records of an agent; or distances are asked for between data that are no
+                whole costs, or costs whose gradients a solver approximates.
         """
         if relation is Relation.METRIC and isinstance(problem.objectives, ConvexCost):
             raise PrivacyError(
@@ -102,7 +100,6 @@ class Owners:
         hidden = declared and not public
         counts = problem.told if hidden else problem.counts
         normaliser, bounds = problem.normaliser, gradient_bounds(problem)
-        assumptions: tuple[str, ...] = ()
         if protected is Unit.AGENT and problem.unit is not Unit.AGENT:
             if not public and not declared and np.any(normaliser > problem.counts):
                 raise PrivacyError(
@@ -111,8 +108,6 @@ class Owners:
                     "so that the others' releases would tell it; use weighting='agent', or give "
                     "the problem normaliser=..., a declared number that no agent exceeds"
                 )
-            if summed and (declared or np.any(normaliser != problem.counts)):
-                assumptions = (_check_divisors(problem),)
             # all data of an agent are one unit; the number of its records is private, too
             declared, bounds = True, [UNBOUNDED] * agents
             counts, normaliser = np.ones(agents, dtype=int), np.ones(agents)
@@ -135,7 +130,7 @@ class Owners:
                 zip(*(np.asarray(column).tolist() for column in columns), strict=True)
             )
         )
-        assumptions += (*problem.objectives.assumptions, *problem.assumptions)
+        assumptions = (*problem.objectives.assumptions, *problem.assumptions)
         if trials > 1:  # every trial is a separate release, and the guarantee is for one
             published = f"one trial is published, the first of {trials:,}, and no other"
             assumptions = (*assumptions, published)
@@ -165,25 +160,6 @@ class Owners:
             np.concatenate(columns, axis=1), axis=0, return_index=True, return_inverse=True
         )
         return Kinds(tuple(self.contexts[index] for index in first), kind.reshape(-1))
-
-
-def _check_divisors(problem: Task) -> str:
-    """Refuse sums of an agent's records that may exceed their clip, and say when they cannot.
-
-    Raises:
-        PrivacyError: a sum that is divided by less than the number of its records.
-    """
-    short = np.flatnonzero(problem.normaliser < problem.counts)
-    if len(short):
-        agent = int(short[0])
-        count, divisor = int(np.asarray(problem.counts)[agent]), problem.normaliser[agent]
-        raise PrivacyError(
-            f"the data of a whole agent are protected, and the sum over the {count:,} records of "
-            f"{problem.names[agent]!r} is divided by {divisor:g}, so that together they move it "
-            "further than the clip of one. Use weighting='agent', a normaliser that no agent "
-            "exceeds, or a query that clips all of an agent's data together, as ClippedUpdate does"
-        )
-    return "no agent has more records than the declared number that its sums are divided by"
 
 
 class Releases:

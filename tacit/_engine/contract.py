@@ -413,7 +413,8 @@ def owners_of(
     """The owners' declared constants, with how often each takes part.
 
     Raises:
-        PrivacyError: noise that changes from round to round, with an owner who misses some rounds.
+        PrivacyError: noise that changes from round to round, with an owner who misses some rounds;
+            or whole agents whose records move an answer further than the clip of one.
     """
     unit, privacy, releases = method.protects(problem), method.privacy, charging.Releases(method)
     times = method.hides.releases(network, rounds, public_key(seed))
@@ -432,24 +433,38 @@ def owners_of(
     relation = Relation.ADD_REMOVE if privacy is None else privacy.relation
     if releases.relation is Relation.METRIC:
         relation = Relation.METRIC
-    summed = any(phase.query.sums is not Sums.ONE for phase in releases if phase.query is not None)
-    owners = Owners.of(problem, network, rounds, times, trials, unit, relation, summed)
-    if unit is not problem.unit:
-        _check_whole(releases, owners)
+    owners = Owners.of(problem, network, rounds, times, trials, unit, relation)
+    whole = () if unit is problem.unit else _whole(problem, releases, owners)
     foreign = assumptions(problem, network, method)
-    return replace(owners, assumptions=(*foreign, *owners.assumptions))
+    return replace(owners, assumptions=(*whole, *foreign, *owners.assumptions))
 
 
-def _check_whole(releases: charging.Releases, owners: Owners) -> None:
-    """Refuse queries that add something to every record of an agent that is protected as a whole.
+def _whole(problem: Task, releases: charging.Releases, owners: Owners) -> tuple[str, ...]:
+    """What is assumed where all records of an agent are protected together, in words.
 
     Raises:
-        PrivacyError: such a query, whose answer moves with the number of the records.
+        PrivacyError: an answer that moves further with many records than with one.
     """
-    for phase in releases:
-        if phase.query is not None and any(map(phase.query.beside, owners.contexts)):
+    queries = [phase.query for phase in releases if phase.query is not None]
+    for query in queries:
+        if any(map(query.beside, owners.contexts)):
             raise PrivacyError(
-                f"the query {type(phase.query).__name__} adds a centre to every record, and where "
-                "whole agents are protected the number of their records is private; leave the "
-                "centre out, or protect records"
+                f"the query {type(query).__name__} adds a centre to every record, and where whole "
+                "agents are protected the number of their records is private; leave the centre "
+                "out, or protect records"
             )
+    if all(query.sums is Sums.ONE for query in queries):
+        return ()
+    divisors, counts = np.asarray(problem.normaliser), np.asarray(problem.counts)
+    short = np.flatnonzero(divisors < counts)
+    if len(short):  # by how much would tell a number that is private
+        raise PrivacyError(
+            "the data of a whole agent are protected, and the sum over the records of "
+            f"{problem.names[short[0]]!r} is divided by less than their number, so that together "
+            "they move it further than the clip of one. Use weighting='agent', a normaliser that "
+            "no agent exceeds, or a query that clips all of an agent's data together, as "
+            "ClippedUpdate does"
+        )
+    if not problem.declared and np.array_equal(divisors, counts):
+        return ()
+    return ("no agent has more records than the declared number that its sums are divided by",)

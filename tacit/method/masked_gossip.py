@@ -139,12 +139,6 @@ class MaskedGossip(AbstractMethod):
                 "privacy.masks are uniform masks for exact sums, and masked-gossip has Gaussian "
                 "masks of its own; leave them out, and give the method coalition=..."
             )
-        if self.privacy.sites_per_person > 1:
-            raise PrivacyError(
-                f"sites_per_person={self.privacy.sites_per_person} does not go with masks: what a "
-                "person has at several sites moves the mean together, and no rule for that is "
-                "proved here; leave it at 1, or take local noise (dpsg)"
-            )
         self._pairs()
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Gossiped:

@@ -75,7 +75,7 @@ def check(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> No
 def private(method: AbstractMethod) -> bool:
     """Whether a method has a budget, or noise of its own for which something is proved."""
     releases = [phase.release for phase in phases_of(method) if phase.release is not None]
-    return method.privacy is not None or any(each.mechanism.proved for each in releases)
+    return method.privacy is not None or any(each.mechanism.calibrated for each in releases)
 
 
 def _check_unseen(method: AbstractMethod, problem: Task, start: np.ndarray) -> None:

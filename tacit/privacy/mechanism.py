@@ -106,8 +106,8 @@ class Mechanism(eqx.Module):
         return self.law is None and self.claim is None
 
     @property
-    def proved(self) -> bool:
-        """Whether its noise is calibrated, and no claim of a publication stands in for a proof."""
+    def calibrated(self) -> bool:
+        """Whether it adds noise without a claim of a publication: it is calibrated then."""
         return self.law is not None and self.claim is None
 
     @property

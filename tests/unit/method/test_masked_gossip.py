@@ -330,12 +330,16 @@ def test_networks_that_do_not_fit_are_refused(where: Any, told: str) -> None:
         (Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="laplace"), "noise='laplace'"),
         (Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="l2_laplace"), "noise='l2_laplace'"),
         (Privacy(clip=1.0, epsilon=1.0, masks=Masks()), "masks of its own"),
-        (Privacy(clip=1.0, epsilon=1.0, sites_per_person=2), "sites_per_person=2"),
     ],
 )
 def test_budgets_that_do_not_fit_are_refused(privacy: Privacy, told: str) -> None:
     with pytest.raises(PrivacyError, match=told):
         method(privacy)
+
+
+def test_people_with_records_at_several_sites_are_refused() -> None:
+    with pytest.raises(PrivacyError, match="sites_per_person=2 does not go with Gaussian masks"):
+        run(method(Privacy(clip=1.0, epsilon=1.0, sites_per_person=2)))
 
 
 @pytest.mark.parametrize(
