@@ -279,7 +279,10 @@ def forest(rows: Sequence[Row], effect: str) -> go.Figure:
     figure.update_xaxes(title=effect, type="log" if ratio else "linear", zeroline=False)
     if ratio:
         ends = [finite(row[end]) for row in rows for end in ("lower", "upper")]
-        figure.update_layout(xaxis=log_ticks([1.0, *(each for each in ends if each)]))
+        drawn = [1.0, *(each for each in ends if each)]
+        figure.update_xaxes(log_ticks(drawn))
+        if min(drawn) < max(drawn):  # along x Plotly leaves no room beside lines, for ticks there
+            figure.update_xaxes(range=_reach(drawn))
     figure.update_yaxes(
         tickvals=levels,
         ticktext=[plain(shortened(str(row["parameter"]), 22)) for row in rows],
@@ -366,8 +369,7 @@ def log_ticks(values: Collection[float]) -> dict[str, list[Any]]:
     """
     if not values:
         return {}
-    low, high = math.log10(min(values)), math.log10(max(values))
-    low, high = low - 0.06 * (high - low), high + 0.06 * (high - low)  # as far as an axis reaches
+    low, high = _reach(values)
     first, last, step = math.floor(low), math.ceil(high), max(1, math.ceil((high - low) / 6))
     tenths, hundredths = (tuple(i / n for i in range(n, 10 * n)) for n in (10, 100))
     found: list[float] = []
@@ -383,6 +385,12 @@ def log_ticks(values: Collection[float]) -> dict[str, list[Any]]:
             kept.append(each)
     # of a single value that is not round there may be none; Plotly then finds its own
     return {"tickvals": kept, "ticktext": [_power(each) for each in kept]} if kept else {}
+
+
+def _reach(values: Collection[float]) -> tuple[float, float]:
+    """Ends of a log axis, as powers of ten: a little beyond what is drawn."""
+    low, high = math.log10(min(values)), math.log10(max(values))
+    return low - 0.06 * (high - low), high + 0.06 * (high - low)
 
 
 def _power(value: float) -> str:

@@ -30,6 +30,18 @@ def test_ticks_of_a_log_axis_are_written_out_and_apart(values, ticks):
     assert (axis.ticktext and list(axis.ticktext)) == ticks and axis.title.text == "gap"
 
 
+def test_the_ticks_of_a_forest_plot_are_on_its_axis():
+    """At 0.5 and 2 there would be none between the ends of these intervals but 1."""
+    names = ("parameter", "value", "lower", "upper", "sampling_lower", "sampling_upper")
+    rows = [("idp", 0.56, 0.505, 0.62, 0.52, 0.6), ("disea", 1.83, 1.65, 1.95, 1.72, 1.93)]
+    figure = figures.forest([dict(zip(names, row, strict=True)) for row in rows], "odds ratio")
+    low, high = figure.layout.xaxis.range
+    assert figure.layout.xaxis.ticktext == ("0.5", "1", "2")
+    assert all(low < math.log10(each) < high for each in figure.layout.xaxis.tickvals)
+    same = dict(zip(names, ("idp", 1.0, 1.0, 1.0, 1.0, 1.0), strict=True))
+    assert figures.forest([same], "odds ratio").layout.xaxis.range is None
+
+
 def test_a_long_line_is_thinned_and_keeps_its_ends():
     values = [1.0 + i for i in range(50_000)]
     line = figures.convergence(range(50_000), {"gap": values}, (figures.BLUE,)).data[0]
