@@ -22,9 +22,8 @@ def account_of(
         yield None
         return
     owner = run_.manifest.agents[number].name
-    if options.ledger is None and not path.exists():
-        Ledger.create(path).close()
-    with Ledger.open(path) as ledger:
+    missing = options.ledger is None and not path.exists()
+    with Ledger.create(path) if missing else Ledger.open(path) as ledger:
         mine = run_.guarantee[number]
         if options.ledger is None and not ledger.balances():
             # one run's budget, with room for rounding in the last digit

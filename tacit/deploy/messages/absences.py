@@ -30,10 +30,6 @@ class Absences:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        with journal.writing() as file:
-            file.execute(
-                "CREATE TABLE IF NOT EXISTS absences (agent INTEGER, first INTEGER, back INTEGER)"
-            )
 
     def left(self, agent: int, round: int) -> None:
         """Note that the run continues without an agent from this round on."""

@@ -22,16 +22,6 @@ class HeardStore:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        with journal.writing() as file:
-            file.execute(
-                "CREATE TABLE IF NOT EXISTS heard (sender INTEGER, position INTEGER, digest BLOB, "
-                "signature BLOB, PRIMARY KEY (sender, position)) WITHOUT ROWID"
-            )
-            # the newest message that was heard from a coordinator
-            file.execute(
-                "CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), "
-                "position INTEGER, data BLOB)"
-            )
 
     def keep(self, heard: Sequence[Heard], copy: tuple[int, bytes] | None = None) -> None:
         """Store on disk what came from neighbours, before it is used.

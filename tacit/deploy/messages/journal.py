@@ -15,6 +15,20 @@ from tacit.privacy.ledger.lock import make_durable, still_there
 
 _FORMAT = 6
 
+_TABLES = (
+    "run (id TEXT)",
+    "messages (data BLOB)",
+    "state (data BLOB)",
+    # what was heard from each neighbour
+    "heard (sender INTEGER, position INTEGER, digest BLOB, signature BLOB, "
+    "PRIMARY KEY (sender, position)) WITHOUT ROWID",
+    # the newest message that was heard from a coordinator
+    "copy (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER, data BLOB)",
+    # the ledger's newest release; a ledger is elsewhere, and older if an old copy was restored
+    "released (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER, digest TEXT)",
+    "absences (agent INTEGER, first INTEGER, back INTEGER)",
+)
+
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 """Errors of a file that is cut off, or of another kind."""
 
@@ -57,17 +71,23 @@ class Journal:
         self._number = path.stat().st_ino
         # rows are soon overwritten: with fewer checkpoints, fewer rows are written twice
         self._file.execute("PRAGMA wal_autocheckpoint = 2048")
-        self._file.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
+        if not self._file.execute("SELECT 1 FROM sqlite_schema").fetchone():
+            self._create()
         known = self._file.execute("SELECT id FROM run").fetchone()
-        if known is None:
-            self._file.execute(f"PRAGMA user_version = {_FORMAT}")
-            self._file.execute("INSERT INTO run VALUES (?)", (self.run,))
-        elif not known[0]:
+        if known is None or not known[0]:
             raise self._damaged("it was cut off")
-        elif known[0] != self.run:
+        if known[0] != self.run:
             raise ConfigError(_other_run(path.parent, known[0], self.run))
-        elif self._file.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+        if self._file.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
             raise RuntimeFailure(f"{path} is {ANOTHER_VERSION}")
+
+    def _create(self) -> None:
+        """Make all tables or none: one wait for the disk, and no half of a journal."""
+        with self.transaction() as file:
+            for table in _TABLES:
+                file.execute(f"CREATE TABLE {table}")
+            file.execute(f"PRAGMA user_version = {_FORMAT}")
+            file.execute("INSERT INTO run VALUES (?)", (self.run,))
 
     @contextmanager
     def writing(self) -> Generator[sqlite3.Connection, None, None]:

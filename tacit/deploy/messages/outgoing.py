@@ -135,11 +135,6 @@ class Outgoing:
         account, binding = self._account, self._binding
         with self._journal.writing() as file:
             self._messages, self._state = Rows(file, "messages"), Rows(file, "state")
-            # the ledger is elsewhere, and is older than this if an old copy was restored
-            file.execute(
-                "CREATE TABLE IF NOT EXISTS released (one INTEGER PRIMARY KEY CHECK (one = 1), "
-                "position INTEGER, digest TEXT)"
-            )
             for row, data in self._messages.read():
                 self._remember(_opened(data), self._rows, row)
         if account is not None:

@@ -31,7 +31,6 @@ class Rows:
 
     def __init__(self, journal: sqlite3.Connection, table: str) -> None:
         self._journal, self._table = journal, table
-        journal.execute(f"CREATE TABLE IF NOT EXISTS {table} (data BLOB)")
         self._sizes = dict(journal.execute(f"SELECT rowid, length(data) FROM {table}").fetchall())
 
     def write(self, row: int, pieces: Sequence[bytes | memoryview]) -> None:
