@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -165,3 +165,8 @@ def traced(value: object) -> bool:
     """Whether a value is known only while JAX runs."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(value, jax.core.Tracer)
+
+
+def per_agent(value: Any) -> Any:
+    """A list or tuple of one number per agent as an array; anything else unchanged."""
+    return np.asarray(value, dtype=float) if isinstance(value, list | tuple) else value

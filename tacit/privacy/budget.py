@@ -22,8 +22,7 @@ from tacit.privacy.hiding import ALONE, AbstractHiding
 from tacit.privacy.laws import LAWS, NoiseKind
 from tacit.privacy.masked import Masks, SecureSum
 from tacit.privacy.mechanism import Mechanism
-from tacit.privacy.query import per_agent
-from tacit.ranges import Maybe, Number
+from tacit.ranges import Maybe, Number, per_agent
 from tacit.types import Combine, Order, Relation
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
