@@ -7,6 +7,7 @@ delta: Annotated[float, Range(least=0.0, below=1.0)]
 from __future__ import annotations
 
 import math
+import numbers
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
-from tacit.checks import numeric
+LONG = 10**300
+"""Larger whole numbers may be too large for a float."""
 
 if TYPE_CHECKING:
     from jax import Array
@@ -159,6 +161,19 @@ Count: TypeAlias = Annotated[int, Range(least=1.0, infinite=True)]
 
 Whole: TypeAlias = Annotated[int, Range(least=0.0, infinite=True)]
 """A whole number that is at least 0."""
+
+
+def numeric(value: object) -> bool:
+    """Whether a value is a number or an array or list of numbers; nan is, a truth value is not."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is not None:
+        return kind in "iuf" or kind == "V"  # a low-precision JAX type
+    if isinstance(value, list | tuple):
+        shapes = {np.shape(each) if numeric(each) else None for each in value}
+        return len(shapes) == 1 and None not in shapes
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) < LONG
+    return isinstance(value, numbers.Real)
 
 
 def traced(value: object) -> bool:

@@ -47,6 +47,7 @@ from tacit.problem.boxes import BlackBox, recount, tally
 from tacit.problem.problem import Problem
 from tacit.problem.repeated import checked_meanwhile
 from tacit.problem.task import Task
+from tacit.ranges import numeric
 
 if TYPE_CHECKING:
     import networkx
@@ -352,7 +353,7 @@ def _reference(problem: Task, reference: Any) -> tuple[Any, bool]:
     given = reference if isinstance(reference, Reference) else None
     if given is not None:
         reference = given.solution
-    if not checks.numeric(reference):
+    if not numeric(reference):
         raise ConfigError(
             f"reference is {checks.shown(reference)}; give a point of {problem.dimension} numbers, "
             "what problem.reference() found, or 'solve'"

@@ -197,7 +197,6 @@ class Privacy(eqx.Module):
             lambda v: ((v >= 1e-12) | (pure & (v == 0))) & (v < 1),
             f"{allowed}; a common choice is below one over the number of records",
         )
-        checks.real("sampling", self.sampling, PrivacyError)
         if not 0.0 < self.sampling <= 1.0:
             raise PrivacyError(f"sampling={self.sampling!r} must be in (0, 1]")
         for name in ("sites_per_person", "records_per_person"):
@@ -224,7 +223,6 @@ class Privacy(eqx.Module):
 def _within(name: str, value: Any, test: Callable[[Any], Any], allowed: str) -> None:
     if isinstance(value, Tracer):
         return
-    checks.real(name, value, PrivacyError)
     array = np.asarray(value, dtype=float)
     if array.ndim > 1 or np.isnan(array).any() or not np.all(test(array)):
         raise PrivacyError(f"{name}={value!r} must be {allowed}")
