@@ -238,14 +238,6 @@ def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
     return [*chosen, rounds]
 
 
-def prepared(problem: Task, network: AbstractNetwork, method: AbstractMethod) -> AbstractMethod:
-    """The method with what it chooses for itself, before a contract is made from it.
-
-    That may look at the data, so a private method chooses nothing, whoever gave it its noise.
-    """
-    return method if stated.private(method) else stated.prepared(method, problem, network)
-
-
 def _graphs() -> tuple[type, ...]:
     """The classes of NetworkX graphs, which are taken for networks."""
     nx = sys.modules.get("networkx")  # such a graph exists only if it is loaded

@@ -29,11 +29,15 @@ def placed(method: AbstractMethod, network: AbstractNetwork) -> AbstractMethod:
 
 
 def prepared(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> AbstractMethod:
-    """The method with the values that it chooses itself.
+    """The method with the values that it chooses itself, before a contract is made from it.
+
+    That may look at the data, so a private method chooses nothing, whoever gave it its noise.
 
     Raises:
         ConfigError: `prepare` gives something else than a method.
     """
+    if private(method):
+        return method
     return _ask(method, "prepare", problem, network, takes="problem, network", fits=_method)
 
 
