@@ -20,7 +20,7 @@ from jax.extend import core
 from tacit._engine.identity import opaque
 from tacit._engine.plan import as_arrays
 from tacit.errors import ProblemError
-from tacit.method.phase import AbstractMethod
+from tacit.method.releases import Releases
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.statistics import BlockSum
 from tacit.problem.cost import Cost
@@ -33,14 +33,14 @@ _FEW = 10
 """Arrays up to this length are not taken for records: a loss's constants may match by chance."""
 
 
-def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod) -> tuple[str, ...]:
+def assumptions(problem: Task, network: AbstractNetwork, releases: Releases) -> tuple[str, ...]:
     """What a guarantee assumes about third-party code, in words.
 
     Args:
         problem: problem with objectives, regulariser and constraint; a black box states its own
             assumptions.
         network: network that the agents use.
-        method: method that they run.
+        releases: releases of the method that they run.
     """
     found: list[str] = []
     objective = problem.objectives
@@ -61,7 +61,7 @@ def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod)
             "the function of the JaxLoss computes the loss of each record from that record and "
             "public values only"
         )
-    queries = [phase.query for phase in method.phases() if phase.query is not None]
+    queries = [phase.query for phase in releases if phase.query is not None]
     solved = isinstance(loss, AbstractLinearLoss) and any(query.solves for query in queries)
     if solved and opaque(loss):
         found.append(
@@ -85,10 +85,10 @@ def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod)
                 f"the {label} {type(part).__name__} computes with code that is not tacit's, which "
                 f"leaves tacit's as it is and uses public values only{besides.get(label, '')}"
             )
-    if opaque(method):
+    if opaque(releases.method):
         found.append(
-            f"the method {type(method).__name__} computes with code that is not tacit's, which "
-            "leaves tacit's as it is, states the same phases whenever it is asked, and uses "
+            f"the method {type(releases.method).__name__} computes with code that is not tacit's, "
+            "which leaves tacit's as it is, states the same phases whenever it is asked, and uses "
             "private values in queries only"
         )
     return tuple(found)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tacit import checks, method, network
-from tacit._engine import charging
 from tacit._engine.foreign import check_closed_over
 from tacit._engine.names import check_names, graph_of
 from tacit.arguments.answers import naming_progress
@@ -159,7 +158,7 @@ def check_arguments(
     """
     if not 1 <= rounds <= _MOST_ROUNDS:
         raise ConfigError(f"rounds={rounds!r} must be at least 1 and at most {_MOST_ROUNDS:,}")
-    if rounds > _MOST_VARYING and charging.Releases(method).varies:
+    if rounds > _MOST_VARYING and any(phase.varies for phase in phases_of(method)):
         raise ConfigError(
             f"rounds={rounds!r}: the noise of {type(method).__name__} changes from round to round "
             f"and is accounted for round by round, which takes at most {_MOST_VARYING:,} of them"

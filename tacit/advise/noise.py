@@ -14,6 +14,7 @@ from tacit._engine.keys import public_key
 from tacit.advise.setting import Setting, changed
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
+from tacit.method.releases import Releases
 from tacit.types import PublicContext, Unit
 
 MOST_EPSILON = 50.0
@@ -35,9 +36,9 @@ def multiplier(setting: Setting, rounds: int, method: AbstractMethod) -> float:
     Raises:
         PrivacyError: a budget that no noise can meet.
     """
-    calibrated = calibrate(method, owners(setting, rounds))
-    assert calibrated.privacy is not None
-    z = calibrated.privacy.noise_multiplier
+    privacy = calibrate(Releases(method), owners(setting, rounds)).method.privacy
+    assert privacy is not None
+    z = privacy.noise_multiplier
     hidden = setting.budget.hides.honest(setting.agents)
     return float(np.max(np.asarray(z, dtype=float))) / math.sqrt(hidden)
 

@@ -12,7 +12,8 @@ import numpy as np
 from tacit.arguments.answers import answer, array_of, number
 from tacit.arguments.own import is_own
 from tacit.errors import PrivacyError
-from tacit.method.phase import AbstractMethod, phases_of
+from tacit.method.phase import AbstractMethod
+from tacit.method.releases import Releases
 from tacit.network.base import AbstractNetwork
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.task import Rows, Task
@@ -36,7 +37,7 @@ def prepared(method: AbstractMethod, problem: Task, network: AbstractNetwork) ->
     Raises:
         ConfigError: `prepare` gives something else than a method.
     """
-    if private(method):
+    if Releases(method).private:
         return method
     return _ask(method, "prepare", problem, network, takes="problem, network", fits=_method)
 
@@ -62,24 +63,17 @@ def check(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> No
     _ask(method, "check", problem, network, takes="problem, network")
     units = dict.fromkeys((problem.unit, Unit.AGENT))
     _ask(method, "protects", problem, takes="problem", fits=lambda value: _unit(value, units))
-    start = start_of(method, problem)
-    if private(method) and not is_own(type(method)):
+    start, releases = start_of(method, problem), Releases(method)
+    if releases.private and not is_own(type(method)):
         _check_unseen(method, problem, start)
     names = len(start)
     _ask(method, "numbers", problem, takes="task", fits=lambda value: _texts(value, names))
-    for phase in phases_of(method):
-        if phase.query is None or phase.release is None:
-            continue
+    for phase in releases:
+        assert phase.query is not None and phase.release is not None
         for part in ("size", "evaluations"):
             fits = number("give a whole number", zero=part == "evaluations", whole=True)
             _ask(phase.query, part, problem.dimension, takes="dimension", fits=fits)
         _ask(phase.query, "assumes", phase.release.relation, takes="relation", fits=_texts)
-
-
-def private(method: AbstractMethod) -> bool:
-    """Whether a method has a budget, or noise of its own for which something is proved."""
-    releases = [phase.release for phase in phases_of(method) if phase.release is not None]
-    return method.privacy is not None or any(each.mechanism.calibrated for each in releases)
 
 
 def _check_unseen(method: AbstractMethod, problem: Task, start: np.ndarray) -> None:

@@ -122,6 +122,20 @@ def test_every_owner_has_the_noise_of_its_own_bound(method: Own) -> None:
     np.testing.assert_allclose(agreed.scales[0][1:], 100.0 * agreed.scales[0][0])
 
 
+def test_so_it_has_where_a_function_of_a_tacit_method_was_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual = tacit.DPSG.phases
+
+    def replaced(self: tacit.DPSG) -> tuple[Phase, ...]:
+        [phase] = usual(self)
+        return (dataclasses.replace(phase, query=ClippedGradient(at_x, WIDE[:, 1])),)
+
+    monkeypatch.setattr(tacit.DPSG, "phases", replaced)
+    agreed = tacit.contract(task(), RING, tacit.DPSG(step=0.1, privacy=BUDGET), rounds=5)
+    np.testing.assert_allclose(agreed.scales[0][1:], 100.0 * agreed.scales[0][0])
+
+
 def test_owners_with_other_noise_have_other_guarantees() -> None:
     class Several(Own):
         def phases(self) -> tuple[Phase, ...]:
