@@ -10,7 +10,6 @@ import jax
 import numpy as np
 
 from tacit.arguments.answers import answer, array_of, number
-from tacit.arguments.own import is_own
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.method.releases import Releases
@@ -64,7 +63,7 @@ def check(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> No
     units = dict.fromkeys((problem.unit, Unit.AGENT))
     _ask(method, "protects", problem, takes="problem", fits=lambda value: _unit(value, units))
     start, releases = start_of(method, problem), Releases(method)
-    if releases.private and not is_own(type(method)):
+    if releases.private:
         _check_unseen(method, problem, start)
     names = len(start)
     _ask(method, "numbers", problem, takes="task", fits=lambda value: _texts(value, names))
@@ -80,7 +79,7 @@ def _check_unseen(method: AbstractMethod, problem: Task, start: np.ndarray) -> N
     """Refuse a start that would be another one with other records, which all would be told."""
     if not isinstance(problem.objectives, EmpiricalRisk | Rows):
         return
-    blank = jax.tree.map(lambda leaf: np.zeros_like(leaf), problem.objectives)
+    blank = jax.tree.map(_zeros, problem.objectives)
     try:
         unseen = start_of(method, eqx.tree_at(lambda task: task.objectives, problem, blank))
     except Exception:  # any exception of foreign code
@@ -91,6 +90,11 @@ def _check_unseen(method: AbstractMethod, problem: Task, start: np.ndarray) -> N
             "the others start; let it use what is public of the task, such as task.dimension, or "
             "ask for it with a query"
         )
+
+
+def _zeros(leaf: Any) -> np.ndarray:
+    """Zeros in the place of a leaf, which take no memory until they are looked at."""
+    return np.zeros(np.shape(leaf), getattr(leaf, "dtype", type(leaf)))
 
 
 def _ask(of: Any, part: str, *given: Any, takes: str, fits: Any = lambda value: "") -> Any:

@@ -184,6 +184,12 @@ def test_a_private_method_may_not_start_from_the_records() -> None:
     assert tacit.run(task(), RING, Warm(BUDGET, least=0.5), rounds=2, seed=0).rounds == 2
 
 
+def test_nor_may_one_of_tacit_whose_start_was_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tacit.DPSG, "start", lambda self, task: task.objectives.features[0, 0])
+    with pytest.raises(PrivacyError, match="start depends on the records"):
+        tacit.run(task(), RING, tacit.DPSG(step=0.1, privacy=BUDGET), rounds=2)
+
+
 def test_private_numbers_of_records_divide_no_sum_whoever_gives_the_noise() -> None:
     method = Own(mechanism=gaussian(20.0), relation=Relation.ADD_REMOVE)
     with pytest.raises(PrivacyError, match="the number of records is private"):
