@@ -14,12 +14,11 @@ from tacit._engine.identity import opaque
 from tacit.arguments.own import is_own
 from tacit.errors import BudgetExceeded, PrivacyError
 from tacit.method.releases import Releases
-from tacit.privacy import accounting, caution, facts
+from tacit.privacy import accounting, caution
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
 from tacit.privacy.digits import short
 from tacit.privacy.event import Event
-from tacit.privacy.facts import Fact
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.query import sensitivity_of
 from tacit.types import PublicContext, Relation, Unit
@@ -79,7 +78,7 @@ def _per_owner(value: Any, owners: Owners) -> list[float]:
 
 def _check_deltas(deltas: Sequence[float], owners: Owners, privacy: Privacy) -> None:
     # where the number of records is private, it is the one that was declared in its place
-    whose = "declared for" if privacy.relation is Relation.ADD_REMOVE else "of"
+    whose = "of" if owners.counted else "declared for"
     for public, name, delta in zip(owners.contexts, owners.names, deltas, strict=True):
         units, kind = units_of(public, privacy.records_per_person)
         caution.check_delta(
@@ -183,7 +182,7 @@ def _check_relation(privacy: Privacy, owners: Owners) -> None:
             f"{unit.value}; leave both at 1"
         )
     most = max(public.count for public in owners.contexts)
-    if Fact.RECORDS in facts.public(unit, privacy.relation) and privacy.records_per_person > most:
+    if owners.counted and privacy.records_per_person > most:
         # of private numbers nothing is said: a refusal would tell what they are
         raise PrivacyError(
             f"records_per_person={privacy.records_per_person} is more than the {most:,} records "

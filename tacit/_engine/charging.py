@@ -49,6 +49,7 @@ class Owners:
         assumptions: assumptions of their objectives, in addition to what is public (`facts`).
         declared: whether sums are divided by declared numbers rather than by record counts.
         divided: what decided which site holds which record.
+        counted: whether the numbers of their records are public.
     """
 
     contexts: tuple[PublicContext, ...]
@@ -56,6 +57,7 @@ class Owners:
     assumptions: tuple[str, ...] = ()
     declared: bool = True
     divided: frozenset[Division] = frozenset()
+    counted: bool = False
 
     @classmethod
     def of(
@@ -132,7 +134,8 @@ class Owners:
         if trials > 1:  # every trial is a separate release, and the guarantee is for one
             published = f"one trial is published, the first of {trials:,}, and no other"
             assumptions = (*assumptions, published)
-        return cls(contexts, tuple(problem.names), assumptions, declared, problem.divided)
+        names = tuple(problem.names)
+        return cls(contexts, names, assumptions, declared, problem.divided, public)
 
     def kinds(self, releases: Releases, *also: Any) -> Kinds:
         """Group owners with equal numbers.

@@ -15,6 +15,8 @@ from tacit.advise.setting import Setting, changed
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.method.releases import Releases
+from tacit.privacy import facts
+from tacit.privacy.facts import Fact
 from tacit.types import PublicContext, Unit
 
 MOST_EPSILON = 50.0
@@ -61,7 +63,8 @@ def owners(setting: Setting, rounds: int) -> Owners:
         )
         for k in range(count)
     )
-    return Owners(contexts, tuple(str(k) for k in range(count)))
+    counted = Fact.RECORDS in facts.public(Unit.RECORD, setting.budget.relation)
+    return Owners(contexts, tuple(str(k) for k in range(count)), counted=counted)
 
 
 def _charged(setting: Setting, rounds: int) -> Int[np.ndarray, " agents"]:
