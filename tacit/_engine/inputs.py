@@ -158,11 +158,6 @@ def check_arguments(
     """
     if not 1 <= rounds <= _MOST_ROUNDS:
         raise ConfigError(f"rounds={rounds!r} must be at least 1 and at most {_MOST_ROUNDS:,}")
-    if rounds > _MOST_VARYING and any(phase.varies for phase in phases_of(method)):
-        raise ConfigError(
-            f"rounds={rounds!r}: the noise of {type(method).__name__} changes from round to round "
-            f"and is accounted for round by round, which takes at most {_MOST_VARYING:,} of them"
-        )
     if method.only_rounds is not None and rounds != method.only_rounds:
         raise ConfigError(
             f"rounds={rounds!r}: {type(method).__name__} takes {method.only_rounds}, and what is "
@@ -184,6 +179,11 @@ def check_arguments(
         )
     check_names(network, problem.names)
     phases = phases_of(method)
+    if rounds > _MOST_VARYING and any(phase.varies for phase in phases):
+        raise ConfigError(
+            f"rounds={rounds!r}: the noise of {type(method).__name__} changes from round to round "
+            f"and is accounted for round by round, which takes at most {_MOST_VARYING:,} of them"
+        )
     _check_oracle(problem, method, phases)
     roles = {phase.sender for phase in phases}
     if (Role.PEER in roles) == network.coordinated:
