@@ -58,13 +58,11 @@ class Releases:
 
     def with_noise(self, multiplier: Any) -> Releases:
         """The releases of the method with another noise multiplier, of all owners or of each."""
-        method = eqx.tree_at(
-            lambda m: m.privacy.noise_multiplier,
-            self.method,
-            multiplier,
-            is_leaf=lambda leaf: leaf is None,
+        assert self.method.privacy is not None
+        budget = self.method.privacy.calibrated(multiplier)
+        return Releases(
+            eqx.tree_at(lambda method: method.privacy, self.method, budget), grid=self.grid
         )
-        return Releases(method, grid=self.grid)
 
     def numbers(self, public: PublicContext) -> list[float]:
         """What the noise of an owner's releases follows from: equal for owners whose cost is."""

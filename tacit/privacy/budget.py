@@ -144,6 +144,15 @@ class Privacy(eqx.Module):
         """The budget under masks: its own, or ones that assume that nobody is corrupted."""
         return self._with(masks=Masks(coalition=0)) if self.masks is None else self
 
+    def calibrated(self, multiplier: Any) -> Privacy:
+        """The budget with the noise multiplier that it requires, of all owners or of each."""
+        return eqx.tree_at(
+            lambda budget: budget.noise_multiplier,
+            self,
+            multiplier,
+            is_leaf=lambda leaf: leaf is None,
+        )
+
     def _with(self, **values: Any) -> Privacy:
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         return Privacy(**(own | values))
