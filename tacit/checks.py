@@ -7,25 +7,20 @@ they may hold private values.
 from __future__ import annotations
 
 import difflib
-import numbers
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from tacit.errors import TacitError
+from tacit.ranges import LONG, numeric
 
 T = TypeVar("T")
-
-_LONG = 10**300
-"""Larger whole numbers may be too large for a float."""
 
 
 def shown(value: Any) -> str:
     """A description of the given value, for a message."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    if isinstance(value, int) and abs(value) >= _LONG:
+    if isinstance(value, int) and abs(value) >= LONG:
         return "a number of more than 300 digits"
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
@@ -147,7 +142,7 @@ def whole(name: str, value: Any, least: int, error: type[TacitError]) -> int:
     if (
         isinstance(given, bool)
         or not isinstance(given, int | float)
-        or not abs(given) < _LONG  # nan and infinity fail here, too
+        or not abs(given) < LONG  # nan and infinity fail here, too
         or given != int(given)
     ):
         raise error(f"{name}={shown(value)} must be a whole number, such as {max(least, 10)}")
@@ -167,16 +162,3 @@ def real(name: str, value: object, error: type[TacitError]) -> None:
             real(name, each, error)
     elif not numeric(value):
         raise error(f"{name}={shown(value)} must be a number, such as {name}=1.0")
-
-
-def numeric(value: object) -> bool:
-    """Whether a value is a number or an array or list of numbers; nan is, a truth value is not."""
-    kind = getattr(getattr(value, "dtype", None), "kind", None)
-    if kind is not None:
-        return kind in "iuf" or kind == "V"  # a low-precision JAX type
-    if isinstance(value, list | tuple):
-        shapes = {np.shape(each) if numeric(each) else None for each in value}
-        return len(shapes) == 1 and None not in shapes
-    if isinstance(value, int):
-        return not isinstance(value, bool) and abs(value) < _LONG
-    return isinstance(value, numbers.Real)

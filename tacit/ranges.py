@@ -7,14 +7,16 @@ delta: Annotated[float, Range(least=0.0, below=1.0)]
 from __future__ import annotations
 
 import math
+import numbers
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
-from tacit.checks import numeric
+LONG = 10**300
+"""Larger whole numbers may be too large for a float."""
 
 if TYPE_CHECKING:
     from jax import Array
@@ -161,7 +163,25 @@ Whole: TypeAlias = Annotated[int, Range(least=0.0, infinite=True)]
 """A whole number that is at least 0."""
 
 
+def numeric(value: object) -> bool:
+    """Whether a value is a number or an array or list of numbers; nan is, a truth value is not."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is not None:
+        return kind in "iuf" or kind == "V"  # a low-precision JAX type
+    if isinstance(value, list | tuple):
+        shapes = {np.shape(each) if numeric(each) else None for each in value}
+        return len(shapes) == 1 and None not in shapes
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) < LONG
+    return isinstance(value, numbers.Real)
+
+
 def traced(value: object) -> bool:
     """Whether a value is known only while JAX runs."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(value, jax.core.Tracer)
+
+
+def per_agent(value: Any) -> Any:
+    """A list or tuple of one number per agent as an array; anything else unchanged."""
+    return np.asarray(value, dtype=float) if isinstance(value, list | tuple) else value

@@ -28,8 +28,9 @@ import tacit
 from tacit import network, problem
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
-from tacit._engine.inputs import check_arguments, prepared
+from tacit._engine.inputs import check_arguments
 from tacit.errors import TacitError
+from tacit.method.stated import prepared
 from tacit.problem.constraint import Affine, Ball, Box, ConvexSet, Free, Polyhedron, Simplex
 from tacit.problem.regularisers import L1, L2, ElasticNet, GroupL1, NoRegulariser
 from tests.conformance.table import AGENTS, FEATURES, FITTED, ROWS, Row
@@ -175,7 +176,7 @@ def refusal(cell: Cell) -> str | None:
         agreed = contract(
             task,
             where,
-            prepared(task, where, method),
+            prepared(method, task, where),
             rounds=ROUNDS,
             seed=SEED,
             trials=runtime.trials,

@@ -24,8 +24,9 @@ import pandas as pd
 
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
-from tacit._engine.inputs import check_arguments, prepared
+from tacit._engine.inputs import check_arguments
 from tacit.errors import TacitError
+from tacit.method.stated import prepared
 from tacit.study import assemble, read_study
 from tacit.study._described.catalogue import METHODS, Protection
 from tests.matrix import FITTING, cells, choices, forget_programs
@@ -175,7 +176,7 @@ def refusal(cell: Cell, folder: Path) -> str | None:
         source = read_study(written(cell, folder))
         made = assemble(source)
         check_arguments(made.problem, made.network, made.method, ROUNDS, 3)
-        method = prepared(made.problem, made.network, made.method)
+        method = prepared(made.method, made.problem, made.network)
         agreed = contract(made.problem, made.network, method, rounds=ROUNDS, seed=3)
         with jax.enable_x64(True):
             lay_out(agreed, made.problem)

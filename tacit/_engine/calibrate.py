@@ -1,52 +1,46 @@
-"""A method with the noise that every owner's budget requires, determined for a whole run."""
+"""Releases with the noise that every owner's budget requires, determined for a whole run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from tacit._engine.charging import Kinds, Owners, Releases, is_foreign, scales, units_of
+from tacit._engine.charging import Kinds, Owners, scales, units_of
+from tacit._engine.identity import opaque
 from tacit.arguments.own import is_own
 from tacit.errors import BudgetExceeded, PrivacyError
-from tacit.method.phase import AbstractMethod
-from tacit.method.stated import private
-from tacit.privacy import accounting, caution, facts
+from tacit.method.releases import Releases
+from tacit.privacy import accounting, caution
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
 from tacit.privacy.digits import short
 from tacit.privacy.event import Event
-from tacit.privacy.facts import Fact
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.query import sensitivity_of
 from tacit.types import PublicContext, Relation, Unit
 
-Method = TypeVar("Method", bound=AbstractMethod)
 
-
-def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
-    """The method with the smallest noise that keeps every owner within budget.
+def calibrate(releases: Releases, owners: Owners) -> Releases:
+    """The releases with the smallest noise that keeps every owner within budget.
 
     Args:
-        method: method with a budget.
+        releases: releases of a method with a budget.
         owners: declared constants of the owners.
-        grid: whether noise is drawn on a grid, as in every production release.
 
     Raises:
         PrivacyError: a budget that no noise can meet, or a number of budgets that fits no owners.
         BudgetExceeded: the accountant does not confirm the calibrated noise.
     """
-    privacy, kinds = method.privacy, owners.kinds(method)
-    releases = Releases(method)
+    privacy, kinds = releases.method.privacy, owners.kinds(releases)
     _check_rounds(releases, kinds)
     if privacy is None:
-        if private(method):
+        if releases.private:
             _check_divisors(releases.relation, owners)
-        return _levelled(method, kinds)
+        return _levelled(releases, kinds)
     for name in ("clip", "epsilon", "delta", "noise_multiplier"):
         value = getattr(privacy, name)
         if value is not None and np.ndim(value) and np.shape(value) != (len(owners.names),):
@@ -55,26 +49,26 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
                 "give one number for all, or one per owner; several values are compared by a sweep "
                 f"(tacit.sweep, or `tacit sweep`) over privacy.{name}"
             )
-    _check_used(method, privacy)
+    _check_used(releases, privacy)
     _check_relation(privacy, owners)
     deltas = _per_owner(privacy.delta, owners)
     if not privacy.large_delta:
         _check_deltas(deltas, owners, privacy)
     if privacy.noise_multiplier is not None:
-        return _levelled(method, kinds)
+        return _levelled(releases, kinds)
     epsilons = _per_owner(privacy.epsilon, owners)
     solved: dict[Any, float] = {}
     multipliers: list[float] = []
-    foreign = is_foreign(method)
+    foreign = opaque(releases.method)
     for public in kinds.contexts:
         epsilon, delta = epsilons[public.agent], deltas[public.agent]
         # the cost of tacit's releases depends on the noise multiplier, not on the size of the data
         same = public if foreign else replace(public, agent=0, count=0, normaliser=1.0)
         case = (epsilon, delta, same)
         if case not in solved:
-            solved[case] = _smallest_noise(method, public, epsilon, delta, grid=grid)
+            solved[case] = _smallest_noise(releases, public, epsilon, delta)
         multipliers.append(solved[case])
-    return _levelled(_with_noise(method, np.array(multipliers)[kinds.of]), kinds)
+    return _levelled(releases.with_noise(np.array(multipliers)[kinds.of]), kinds)
 
 
 def _per_owner(value: Any, owners: Owners) -> list[float]:
@@ -84,7 +78,7 @@ def _per_owner(value: Any, owners: Owners) -> list[float]:
 
 def _check_deltas(deltas: Sequence[float], owners: Owners, privacy: Privacy) -> None:
     # where the number of records is private, it is the one that was declared in its place
-    whose = "declared for" if privacy.relation is Relation.ADD_REMOVE else "of"
+    whose = "of" if owners.counted else "declared for"
     for public, name, delta in zip(owners.contexts, owners.names, deltas, strict=True):
         units, kind = units_of(public, privacy.records_per_person)
         caution.check_delta(
@@ -95,18 +89,18 @@ def _check_deltas(deltas: Sequence[float], owners: Owners, privacy: Privacy) -> 
         )
 
 
-def _check_used(method: AbstractMethod, privacy: Privacy) -> None:
+def _check_used(releases: Releases, privacy: Privacy) -> None:
     """Refuse a sampling rate, clip norm, adjacency or noise that no release of the method has."""
     asked = [
         (phase.query, phase.release)
-        for phase in method.phases()
+        for phase in releases
         if phase.query is not None and phase.release is not None
     ]
     if not asked:
         return
-    queries, releases = zip(*asked, strict=True)
-    laws = {each.mechanism.law.kind for each in releases if each.mechanism.law is not None}
-    relations = {each.relation for each in releases}
+    queries, protections = zip(*asked, strict=True)
+    laws = {each.mechanism.law.kind for each in protections if each.mechanism.law is not None}
+    relations = {each.relation for each in protections}
     for stated, there, instead, passing in (
         (
             f"sampling={privacy.sampling!r}",
@@ -135,7 +129,7 @@ def _check_used(method: AbstractMethod, privacy: Privacy) -> None:
         ),
     ):
         if not there:
-            own = type(method)
+            own = type(releases.method)
             passed = "" if is_own(own) else f", or let the method pass it on {passing}"
             raise PrivacyError(
                 f"{stated} has no effect on any release of {own.__name__}; {instead}{passed}"
@@ -188,7 +182,7 @@ def _check_relation(privacy: Privacy, owners: Owners) -> None:
             f"{unit.value}; leave both at 1"
         )
     most = max(public.count for public in owners.contexts)
-    if Fact.RECORDS in facts.public(unit, privacy.relation) and privacy.records_per_person > most:
+    if owners.counted and privacy.records_per_person > most:
         # of private numbers nothing is said: a refusal would tell what they are
         raise PrivacyError(
             f"records_per_person={privacy.records_per_person} is more than the {most:,} records "
@@ -211,22 +205,20 @@ def _check_relation(privacy: Privacy, owners: Owners) -> None:
 
 
 def _smallest_noise(
-    method: AbstractMethod, public: PublicContext, epsilon: float, delta: float, *, grid: bool
+    releases: Releases, public: PublicContext, epsilon: float, delta: float
 ) -> float:
     if np.isinf(epsilon):
         return 0.0
-    assert method.privacy is not None
 
     def spending(multiplier: float) -> Sequence[Event]:
-        releases = Releases(_with_noise(method, multiplier), grid=grid)
-        return releases.all(public) * releases.sites
+        return releases.with_noise(multiplier).all(public) * releases.sites
 
     if not spending(1.0):
         return 1.0
     try:
         multiplier = noise_multiplier(epsilon, delta, spending)
     except PrivacyError:
-        _check_fixed(method, public, epsilon, delta, grid=grid)
+        _check_fixed(releases, public, epsilon, delta)
         raise
     costs = accounting.epsilon(spending(multiplier), delta)
     if costs > epsilon:
@@ -237,11 +229,9 @@ def _smallest_noise(
     return multiplier
 
 
-def _check_fixed(
-    method: AbstractMethod, public: PublicContext, epsilon: float, delta: float, *, grid: bool
-) -> None:
+def _check_fixed(releases: Releases, public: PublicContext, epsilon: float, delta: float) -> None:
     """Refuse phases whose noise does not follow from the budget, and alone costs more than it."""
-    less, more = (Releases(_with_noise(method, one), grid=grid) for one in (1.0, 2.0))
+    less, more = (releases.with_noise(one) for one in (1.0, 2.0))
     found: list[str] = []
     spent: list[Event] = []
     for place, phase in enumerate(less):
@@ -266,23 +256,24 @@ def _check_fixed(
         )
 
 
-def _levelled(method: Method, kinds: Kinds) -> Method:
-    """The method with one noise scale for all agents, if the noise of others hides an agent.
+def _levelled(releases: Releases, kinds: Kinds) -> Releases:
+    """The releases with one noise scale for all agents, if the noise of others hides an agent.
 
     Args:
-        method: method with noise that is equal for all owners of a kind.
+        releases: releases with noise that is equal for all owners of a kind.
         kinds: the owners, grouped.
     """
-    privacy, shared, agents = method.privacy, _shared_scales(method, kinds), len(kinds.of)
+    method, agents = releases.method, len(kinds.of)
+    privacy, shared = method.privacy, _shared_scales(releases, kinds)
     if privacy is not None and shared:
         method.hides.check_agents(agents)  # refuses a coalition of all agents
         wanted = np.broadcast_to(np.asarray(privacy.noise_multiplier, dtype=float), agents)
         if wanted.any():
             # of several phases, use the first: whether that levels the others is checked below
-            single = _shared_scales(_with_noise(method, 1.0), kinds)
-            hides = next(phase.hides for phase in method.phases() if phase.hides.together)
-            method = _with_noise(method, hides.level(wanted, single[0]))
-            shared = _shared_scales(method, kinds)
+            single = _shared_scales(releases.with_noise(1.0), kinds)
+            hides = next(phase.hides for phase in releases if phase.hides.together)
+            releases = releases.with_noise(hides.level(wanted, single[0]))
+            shared = _shared_scales(releases, kinds)
     # none may have less, however a method makes its noise
     for each in shared:
         if np.ptp(each) > 1e-9 * np.max(each):
@@ -292,17 +283,10 @@ def _levelled(method: Method, kinds: Kinds) -> Method:
                 "for all in each such phase; make it with Privacy.mechanism or mechanism_of, and "
                 "let all their queries divide by the normaliser, or none"
             )
-    return method
+    return releases
 
 
-def _shared_scales(method: AbstractMethod, kinds: Kinds) -> list[Float[np.ndarray, "*_shape"]]:
+def _shared_scales(releases: Releases, kinds: Kinds) -> list[Float[np.ndarray, "*_shape"]]:
     """Noise scales of the phases in which agents hide each other, before calibration."""
-    releases = Releases(method)
     found = zip(scales(releases, kinds), releases.phases, strict=True)
     return [each for each, phase in found if phase.hides.together]
-
-
-def _with_noise(method: Method, multiplier: Any) -> Method:
-    return eqx.tree_at(
-        lambda m: m.privacy.noise_multiplier, method, multiplier, is_leaf=lambda leaf: leaf is None
-    )

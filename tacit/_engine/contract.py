@@ -27,6 +27,7 @@ from tacit._engine.run_guarantee import guarantees, spent
 from tacit._engine.spread import spread_of
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.releases import Releases
 from tacit.method.stated import placed
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
@@ -65,25 +66,23 @@ class Contract:
     """The terms of a run. Make one with `contract`.
 
     Attributes:
-        method: method on the network, with its noise calibrated.
+        releases: releases of the method on the network, with its noise calibrated.
         owners: declared constants of the owners.
         network: links and weights between the agents.
         rounds: number of rounds.
         seed: seed that decides who takes part if the network draws that.
         trials: number of repetitions in a simulation; one of them may be published.
-        grid: whether noise is drawn on a grid, as in every production release.
         most_records: declared upper bounds on the agents' numbers of records, where these are
             private.
         numbers: names of the entries of an answer.
     """
 
-    method: AbstractMethod
+    releases: Releases
     owners: Owners
     network: AbstractNetwork
     rounds: int
     seed: int
     trials: int = 1
-    grid: bool = False
     most_records: tuple[int, ...] | None = None
     numbers: tuple[str, ...] = ()
 
@@ -91,20 +90,25 @@ class Contract:
         name, agents = type(self.method).__name__, self.network.agents
         return f"<Contract of {name} between {agents} agents, {self.rounds} rounds>"
 
-    @_lazy
+    @property
+    def method(self) -> AbstractMethod:
+        """The method on the network, with its noise calibrated."""
+        return self.releases.method
+
+    @property
+    def grid(self) -> bool:
+        """Whether noise is drawn on a grid, as in every production release."""
+        return self.releases.grid
+
+    @property
     def phases(self) -> tuple[Phase, ...]:
         """The table of phases; a release is identified by its position there."""
         return self.releases.phases
 
     @_lazy
-    def releases(self) -> charging.Releases:
-        """What the phases release."""
-        return charging.Releases(self.method, grid=self.grid)
-
-    @_lazy
     def kinds(self) -> Kinds:
         """The owners, grouped by what they release."""
-        return self.owners.kinds(self.method)
+        return self.owners.kinds(self.releases)
 
     @_lazy
     def scales(self) -> tuple[Float[np.ndarray, "*_shape"], ...]:
@@ -393,19 +397,19 @@ def contract(
         PrivacyError: a budget that cannot be met.
         BudgetExceeded: the accountant does not confirm the calibrated noise.
     """
-    method = placed(method, network)
-    owners = owners_of(problem, network, method, rounds, seed, trials)
+    releases = Releases(placed(method, network), grid=grid)
+    owners = owners_of(problem, network, releases, rounds, seed, trials)
     most = None if most_records is None else tuple(most_records)
-    calibrated = calibrate(method, owners, grid=grid)
-    numbers = tuple(calibrated.numbers(problem))
-    return Contract(calibrated, owners, network, rounds, seed, trials, grid, most, numbers)
+    calibrated = calibrate(releases, owners)
+    numbers = tuple(calibrated.method.numbers(problem))
+    return Contract(calibrated, owners, network, rounds, seed, trials, most, numbers)
 
 
 @_exact
 def owners_of(
     problem: Task,
     network: AbstractNetwork,
-    method: AbstractMethod,
+    releases: Releases,
     rounds: int,
     seed: int = 0,
     trials: int = 1,
@@ -416,7 +420,8 @@ def owners_of(
         PrivacyError: noise that changes from round to round, with an owner who misses some rounds;
             or whole agents whose records move an answer further than the clip of one.
     """
-    unit, privacy, releases = method.protects(problem), method.privacy, charging.Releases(method)
+    method, privacy = releases.method, releases.method.privacy
+    unit = method.protects(problem)
     times = method.hides.releases(network, rounds, public_key(seed))
     declared = method.hides.declared(times, rounds, releases.sums(rounds))
     if releases.varies and np.any(times < rounds):
@@ -435,11 +440,11 @@ def owners_of(
         relation = Relation.METRIC
     owners = Owners.of(problem, network, rounds, times, trials, unit, relation)
     whole = () if unit is problem.unit else _whole(problem, releases, owners)
-    foreign = assumptions(problem, network, method)
+    foreign = assumptions(problem, network, releases)
     return replace(owners, assumptions=(*whole, *foreign, *owners.assumptions))
 
 
-def _whole(problem: Task, releases: charging.Releases, owners: Owners) -> tuple[str, ...]:
+def _whole(problem: Task, releases: Releases, owners: Owners) -> tuple[str, ...]:
     """What is assumed where all records of an agent are protected together, in words.
 
     Raises:

@@ -20,7 +20,7 @@ from jax.extend import core
 from tacit._engine.identity import opaque
 from tacit._engine.plan import as_arrays
 from tacit.errors import ProblemError
-from tacit.method.phase import AbstractMethod
+from tacit.method.releases import Releases
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.statistics import BlockSum
 from tacit.problem.cost import Cost
@@ -33,14 +33,14 @@ _FEW = 10
 """Arrays up to this length are not taken for records: a loss's constants may match by chance."""
 
 
-def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod) -> tuple[str, ...]:
+def assumptions(problem: Task, network: AbstractNetwork, releases: Releases) -> tuple[str, ...]:
     """What a guarantee assumes about third-party code, in words.
 
     Args:
         problem: problem with objectives, regulariser and constraint; a black box states its own
             assumptions.
         network: network that the agents use.
-        method: method that they run.
+        releases: releases of the method that they run.
     """
     found: list[str] = []
     objective = problem.objectives
@@ -61,14 +61,14 @@ def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod)
             "the function of the JaxLoss computes the loss of each record from that record and "
             "public values only"
         )
-    queries = [phase.query for phase in method.phases() if phase.query is not None]
+    queries = [phase.query for phase in releases if phase.query is not None]
     solved = isinstance(loss, AbstractLinearLoss) and any(query.solves for query in queries)
-    if solved and opaque(_bare(loss)):
+    if solved and opaque(loss):
         found.append(
             f"the loss {type(loss).__name__} is convex, with the derivative that it gives and a "
             "second derivative of at most its curvature"
         )
-    if any(isinstance(query, BlockSum) and opaque(_bare(query.blocks)) for query in queries):
+    if any(isinstance(query, BlockSum) and opaque(query.blocks) for query in queries):
         found.append(
             "the functions of the blocks compute the rows of each record from that record and "
             "public values only"
@@ -80,15 +80,15 @@ def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod)
         besides["constraint"] = ", and whose projection is exactly that onto a convex set"
     public = {"regulariser": problem.regulariser, "constraint": problem.constraint}
     for label, part in (public | {"network": network}).items():
-        if opaque(_bare(part)):
+        if opaque(part):
             found.append(
                 f"the {label} {type(part).__name__} computes with code that is not tacit's, which "
                 f"leaves tacit's as it is and uses public values only{besides.get(label, '')}"
             )
-    if opaque(_bare(method)):
+    if opaque(releases.method):
         found.append(
-            f"the method {type(method).__name__} computes with code that is not tacit's, which "
-            "leaves tacit's as it is, states the same phases whenever it is asked, and uses "
+            f"the method {type(releases.method).__name__} computes with code that is not tacit's, "
+            "which leaves tacit's as it is, states the same phases whenever it is asked, and uses "
             "private values in queries only"
         )
     return tuple(found)
@@ -102,7 +102,7 @@ def check_closed_over(problem: Any) -> None:
     """
     objective = problem.objectives
     loss = getattr(objective, "loss", None)
-    if not isinstance(objective, EmpiricalRisk) or not opaque(_bare(loss)):
+    if not isinstance(objective, EmpiricalRisk) or not opaque(loss):
         return
     counts = np.asarray(problem.counts).tolist()
     lengths = {*counts, sum(counts), objective.units} - {problem.dimension, *range(_FEW + 1)}
@@ -124,11 +124,6 @@ def check_closed_over(problem: Any) -> None:
                 "bounds nothing. Let it use its arguments and public constants only; what each "
                 "record needs besides can stand in further columns of its row"
             )
-
-
-def _bare(tree: State) -> Any:
-    """A tree without its arrays, which are not code and may be large."""
-    return eqx.filter(tree, lambda leaf: not isinstance(leaf, jax.Array | np.ndarray))
 
 
 def _shapes(jaxpr: Any) -> Iterator[tuple[int, ...]]:

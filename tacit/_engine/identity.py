@@ -21,7 +21,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
-from typing import Any
+from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax
@@ -41,6 +41,9 @@ _SETTINGS = (
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range)
 
+Part: TypeAlias = bytes | memoryview
+"""Bytes that a digest includes."""
+
 
 def fingerprint(*trees: object) -> str:
     """A digest of every array and setting of a run, and of the code that computes it.
@@ -56,7 +59,8 @@ def fingerprint(*trees: object) -> str:
     }
     digest = hashlib.sha256(json.dumps(computes, sort_keys=True).encode())
     for part, _ in _parts(trees, set()):
-        digest.update(len(part).to_bytes(8, "big") + part)
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
     return digest.hexdigest()
 
 
@@ -65,8 +69,10 @@ def opaque(tree: object) -> bool:
     return any(unseen for _, unseen in _parts(tree, set()))
 
 
-def _parts(value: Any, inside: Set[int]) -> Iterator[tuple[bytes, bool]]:
+def _parts(value: Any, inside: Set[int]) -> Iterator[tuple[Part, bool]]:
     """What a digest includes, in order, and whether it stands for something that it cannot see.
+
+    Arrays may be large, so they are not copied.
 
     Args:
         value: value to digest.
@@ -113,7 +119,7 @@ def _parts(value: Any, inside: Set[int]) -> Iterator[tuple[bytes, bool]]:
         yield from _parts({each: getattr(value, each, None) for each in names}, inside)
 
 
-def _array(value: Any) -> Iterator[tuple[bytes, bool]]:
+def _array(value: Any) -> Iterator[tuple[Part, bool]]:
     if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
     array = np.asarray(value)
@@ -123,7 +129,7 @@ def _array(value: Any) -> Iterator[tuple[bytes, bool]]:
             yield from _parts(item, set())
         return
     yield f"{array.dtype}{array.shape}".encode(), False
-    yield np.ascontiguousarray(array).tobytes(), False
+    yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, False
 
 
 def _code(named: Any, holds: Mapping[str, Any]) -> Iterator[tuple[bytes, bool]]:

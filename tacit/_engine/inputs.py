@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tacit import checks, method, network
-from tacit._engine import charging
 from tacit._engine.foreign import check_closed_over
 from tacit._engine.names import check_names, graph_of
 from tacit.arguments.answers import naming_progress
@@ -159,11 +158,6 @@ def check_arguments(
     """
     if not 1 <= rounds <= _MOST_ROUNDS:
         raise ConfigError(f"rounds={rounds!r} must be at least 1 and at most {_MOST_ROUNDS:,}")
-    if rounds > _MOST_VARYING and charging.Releases(method).varies:
-        raise ConfigError(
-            f"rounds={rounds!r}: the noise of {type(method).__name__} changes from round to round "
-            f"and is accounted for round by round, which takes at most {_MOST_VARYING:,} of them"
-        )
     if method.only_rounds is not None and rounds != method.only_rounds:
         raise ConfigError(
             f"rounds={rounds!r}: {type(method).__name__} takes {method.only_rounds}, and what is "
@@ -185,6 +179,11 @@ def check_arguments(
         )
     check_names(network, problem.names)
     phases = phases_of(method)
+    if rounds > _MOST_VARYING and any(phase.varies for phase in phases):
+        raise ConfigError(
+            f"rounds={rounds!r}: the noise of {type(method).__name__} changes from round to round "
+            f"and is accounted for round by round, which takes at most {_MOST_VARYING:,} of them"
+        )
     _check_oracle(problem, method, phases)
     roles = {phase.sender for phase in phases}
     if (Role.PEER in roles) == network.coordinated:
@@ -236,14 +235,6 @@ def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
         if chosen and not 0 < chosen[0] <= chosen[-1] < rounds:
             raise ConfigError(f"record={list(record)!r} must lie between 1 and rounds={rounds}")
     return [*chosen, rounds]
-
-
-def prepared(problem: Task, network: AbstractNetwork, method: AbstractMethod) -> AbstractMethod:
-    """The method with what it chooses for itself, before a contract is made from it.
-
-    That may look at the data, so a private method chooses nothing, whoever gave it its noise.
-    """
-    return method if stated.private(method) else stated.prepared(method, problem, network)
 
 
 def _graphs() -> tuple[type, ...]:

@@ -20,6 +20,7 @@ from tacit._engine.run_guarantee import guarantees
 from tacit.arguments import checked, remedy
 from tacit.errors import ConfigError, TacitError, UnsupportedEvent
 from tacit.method.phase import AbstractMethod
+from tacit.method.releases import Releases
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.accounting import epsilon
 from tacit.privacy.adjacency import at_distance
@@ -323,19 +324,18 @@ def mean_noise(
         return None
     with jax.enable_x64(True):
         plain = replace(method, privacy=privacy.alone())
-        alone = owners_of(problem, network, plain, rounds, seed)
-        summed = owners_of(problem, network, masked, rounds, seed)
+        alone = owners_of(problem, network, Releases(plain), rounds, seed)
+        summed = owners_of(problem, network, Releases(masked), rounds, seed)
         if privacy.epsilon is None:
             owners = summed if hides.summed else alone
-            calibrated = calibrate(method, owners)
-            releases = charging.Releases(calibrated)
-            promised = guarantees(releases, owners, owners.kinds(calibrated))
+            calibrated = calibrate(Releases(method), owners)
+            promised = guarantees(calibrated, owners, owners.kinds(calibrated))
             plain = _changed(
                 plain, epsilon=np.array([each.epsilon for each in promised]), noise_multiplier=None
             )
         agreed = computed(problem, network, plain, rounds=rounds, seed=seed)
-        private = calibrate(plain, summed)
-        needed = charging.scales(charging.Releases(private), summed.kinds(private))[phase]
+        private = calibrate(Releases(plain), summed)
+        needed = charging.scales(private, summed.kinds(private))[phase]
         local = float(agreed.spread(phase))
     largest, agents = float(np.max(needed)), problem.agents
     cohort = masked.hides.cohort(agents)

@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from tacit._engine.charging import Kinds, Owners, Releases, charges, units_of
+from tacit._engine.charging import Kinds, Owners, charges, units_of
 from tacit.arguments.own import is_own
+from tacit.method.releases import Releases
 from tacit.privacy import accounting, facts
 from tacit.privacy.correlated import KEYS, MOST_DRAWN
 from tacit.privacy.event import (
@@ -100,7 +101,7 @@ def spent(
     method, taken = releases.method, participations
     if releases.sites > 1:
         taken = np.broadcast_to(taken.max(axis=1, keepdims=True), taken.shape)
-    kinds, kind = owners.kinds(method, taken)
+    kinds, kind = owners.kinds(releases, taken)
     curves: list[Float[np.ndarray, " rows"]] = []
     for public in kinds:
         so_far = taken[1:, public.agent].tolist()

@@ -41,12 +41,14 @@ from tacit.method._schedule import positive
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.citation import papers_of
 from tacit.method.phase import AbstractMethod
+from tacit.method.stated import prepared
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
 from tacit.problem.boxes import BlackBox, recount, tally
 from tacit.problem.problem import Problem
 from tacit.problem.repeated import checked_meanwhile
 from tacit.problem.task import Task
+from tacit.ranges import numeric
 
 if TYPE_CHECKING:
     import networkx
@@ -209,11 +211,10 @@ def run(
     with (
         jax.enable_x64(runtime.precision == "float64"),
         exhausted(runtime.trials),
-        nothing_kept(method),
         checked_meanwhile(problem) as looked,
     ):
         point, stationary = _reference(problem, reference)
-        method = inputs.prepared(problem, network, method)
+        method = prepared(method, problem, network)
         numbers = len(method.numbers(problem))
         check_trials(runtime.trials, problem.agents, numbers, runtime.precision)
         agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=runtime.trials)
@@ -323,7 +324,8 @@ def _try(plan: Plan, metrics: Mapping[str, Metric], kept: int, trials: int) -> N
     """Ask the metrics at the start, so that one that fails does so before anything is charged."""
     if not plan.keep:
         return
-    start = np.asarray(solutions(plan, plan.initial()))
+    with nothing_kept(plan.method):
+        start = np.asarray(solutions(plan, plan.initial()))
     check_size(kept, trials, *start.shape)
     for name, metric in metrics.items():
         value_of(name, metric, start)
@@ -352,7 +354,7 @@ def _reference(problem: Task, reference: Any) -> tuple[Any, bool]:
     given = reference if isinstance(reference, Reference) else None
     if given is not None:
         reference = given.solution
-    if not checks.numeric(reference):
+    if not numeric(reference):
         raise ConfigError(
             f"reference is {checks.shown(reference)}; give a point of {problem.dimension} numbers, "
             "what problem.reference() found, or 'solve'"

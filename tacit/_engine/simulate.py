@@ -19,6 +19,7 @@ from tacit._engine.exact import ExactEngine
 from tacit._engine.loop import Engine, Progress, drive
 from tacit._engine.measures import ANSWERS, solutions
 from tacit._engine.metrics import Metered, Metric
+from tacit._engine.mistakes import nothing_kept
 from tacit._engine.plan import Plan
 from tacit.problem.boxes import computed
 from tacit.types import State
@@ -75,19 +76,21 @@ def simulate(
 
     Raises:
         TacitError: an exception of a host function, such as a black box or a projection.
-        ConfigError: a metric raised an exception, or returned something that is not one number.
+        ConfigError: a function of the method keeps a value where another one finds it, or a metric
+            raised an exception, or returned something that is not one number.
     """
     engine: Engine = _Watched(ExactEngine(plan, roots) if exact else _Batched(plan, roots), plan)
-    trace = drive(
-        Metered(engine, metrics, keep) if plan.keep else engine,
-        rounds=rounds,
-        record=record,
-        identity=identity,
-        seed=seed,
-        path=path,
-        progress=progress,
-    )
-    answers = np.asarray(_solutions(plan, trace.states))
+    with nothing_kept(plan.method):
+        trace = drive(
+            Metered(engine, metrics, keep) if plan.keep else engine,
+            rounds=rounds,
+            record=record,
+            identity=identity,
+            seed=seed,
+            path=path,
+            progress=progress,
+        )
+        answers = np.asarray(_solutions(plan, trace.states))
     measured = dict(trace.measured)
     kept = measured.pop(ANSWERS, None)
     for name in metrics:  # a trial that has diverged is repeated from its last finite state

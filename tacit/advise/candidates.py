@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 import tacit.method
-from tacit._engine.charging import Releases
 from tacit._engine.run_guarantee import guarantees
 from tacit.advise.noise import owners
 from tacit.advise.setting import Setting, two_digits
 from tacit.errors import PrivacyError, TacitError
 from tacit.method.phase import AbstractMethod
+from tacit.method.releases import Releases
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Status
 from tacit.types import Oracle
@@ -178,8 +178,8 @@ def _unsettable(build: type[AbstractMethod]) -> list[str]:
 
 def _proved(method: AbstractMethod, setting: Setting) -> bool:
     """Whether its releases come with a proof, whatever their noise."""
-    tried, held = claimed(method, 1.0), owners(setting, 1)
-    stated = guarantees(Releases(tried), held, held.kinds(tried))
+    tried, held = Releases(claimed(method, 1.0)), owners(setting, 1)
+    stated = guarantees(tried, held, held.kinds(tried))
     return all(each.status is Status.PROVED for each in stated)
 
 

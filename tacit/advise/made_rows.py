@@ -18,6 +18,7 @@ from tacit import checks
 from tacit.data.cells import Column
 from tacit.data.design import Design
 from tacit.errors import ConfigError
+from tacit.ranges import numeric
 
 NARROW = 0.5
 """Standard deviation over that of a uniform column with which what is likely is said of a number
@@ -80,7 +81,7 @@ def check_spread(columns: Sequence[Column], spread: Mapping[str, float]) -> None
                 f"spread of {name!r}: the model has no such column; it has {', '.join(known)}"
             )
         levels = known[name].levels
-        if not checks.numeric(value) or not value > 0.0:
+        if not numeric(value) or not value > 0.0:
             raise ConfigError(f"spread of {name!r} is {checks.shown(value)} and must be positive")
         if not levels and not value <= _uniform(known[name]) * (1.0 + 1e-6):
             raise ConfigError(

@@ -14,6 +14,9 @@ from tacit._engine.keys import public_key
 from tacit.advise.setting import Setting, changed
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
+from tacit.method.releases import Releases
+from tacit.privacy import facts
+from tacit.privacy.facts import Fact
 from tacit.types import PublicContext, Unit
 
 MOST_EPSILON = 50.0
@@ -35,9 +38,9 @@ def multiplier(setting: Setting, rounds: int, method: AbstractMethod) -> float:
     Raises:
         PrivacyError: a budget that no noise can meet.
     """
-    calibrated = calibrate(method, owners(setting, rounds))
-    assert calibrated.privacy is not None
-    z = calibrated.privacy.noise_multiplier
+    privacy = calibrate(Releases(method), owners(setting, rounds)).method.privacy
+    assert privacy is not None
+    z = privacy.noise_multiplier
     hidden = setting.budget.hides.honest(setting.agents)
     return float(np.max(np.asarray(z, dtype=float))) / math.sqrt(hidden)
 
@@ -60,7 +63,8 @@ def owners(setting: Setting, rounds: int) -> Owners:
         )
         for k in range(count)
     )
-    return Owners(contexts, tuple(str(k) for k in range(count)))
+    counted = Fact.RECORDS in facts.public(Unit.RECORD, setting.budget.relation)
+    return Owners(contexts, tuple(str(k) for k in range(count)), counted=counted)
 
 
 def _charged(setting: Setting, rounds: int) -> Int[np.ndarray, " agents"]:

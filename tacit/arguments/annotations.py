@@ -14,8 +14,7 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
-from tacit.checks import numeric
-from tacit.ranges import Numbers, Range, traced
+from tacit.ranges import Numbers, Range, numeric, traced
 
 C = TypeVar("C")
 

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tacit.checks import numeric, shown
+from tacit.checks import shown
 from tacit.errors import ConfigError, TacitError
-from tacit.ranges import traced
+from tacit.ranges import numeric, traced
 
 Fits: TypeAlias = Callable[[object], str]
 """What to give in place of an answer, in words; empty if it fits."""

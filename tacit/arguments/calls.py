@@ -17,8 +17,9 @@ import numpy as np
 
 from tacit.arguments.annotations import inmost, wanted
 from tacit.arguments.signatures import hints_of, parameters, places
-from tacit.checks import hint, numeric, shown
+from tacit.checks import hint, shown
 from tacit.errors import OracleError, TacitError
+from tacit.ranges import numeric
 
 T = TypeVar("T", bound=Callable[..., Any])
 

@@ -25,6 +25,7 @@ from tacit.audit.sequential import FEWEST, LOOKS, Progress, attack, learned, loo
 from tacit.errors import ConfigError, OracleError
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
+from tacit.ranges import numeric
 from tacit.types import Relation, Unit
 
 Mechanism = Callable[[Any, Any], Any]
@@ -151,7 +152,7 @@ def _claimed(claim: Any) -> Guarantee:
     """The guarantee that is claimed."""
     if isinstance(claim, Guarantee):
         return claim
-    pair = isinstance(claim, tuple) and len(claim) == 2 and checks.numeric(claim)
+    pair = isinstance(claim, tuple) and len(claim) == 2 and numeric(claim)
     if not pair or np.ndim(claim) != 1:
         raise ConfigError(
             f"claim is {checks.shown(claim)}; give epsilon and delta, such as claim=(1.0, 1e-6), "

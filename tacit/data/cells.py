@@ -19,6 +19,7 @@ from tacit.data.feature import AbstractFeature, Boolean, Categorical, Numeric
 from tacit.data.rules import level_key
 from tacit.data.schema import Schema
 from tacit.errors import ProblemError
+from tacit.ranges import numeric
 
 MISSING = "missing"
 """Level of records without a value, where `missing="indicator"` keeps them apart."""
@@ -90,7 +91,7 @@ class Column:
                 "intervals, and this column has levels of its own; leave edges out"
             )
         whole = [scale.lower, *edges, scale.upper]
-        if not all(map(checks.numeric, edges)) or any(map(np.ndim, edges)):
+        if not all(map(numeric, edges)) or any(map(np.ndim, edges)):
             raise ProblemError(
                 f"edges={list(edges)} of column {self.name!r} must be numbers, such as "
                 f"cut({(scale.lower + scale.upper) / 2:g})"

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from tacit import checks
 from tacit.data.rules import MANY_MOVED
 from tacit.errors import ConfigError
+from tacit.ranges import numeric
 
 Bounds = tuple[ArrayLike, ArrayLike]
 """Lower and upper bounds as they are given: numbers, or arrays with one per column."""
@@ -34,7 +35,7 @@ def declared(name: str, bounds: object, width: int) -> Ends:
         (array([0., 0.]), array([1., 2.]))
     """
     plain = isinstance(bounds, tuple | list) and all(
-        isinstance(each, int | float) or (isinstance(each, list | tuple) and checks.numeric(each))
+        isinstance(each, int | float) or (isinstance(each, list | tuple) and numeric(each))
         for each in bounds
     )
     given = repr(bounds) if plain and len(repr(bounds)) <= 60 else checks.shown(bounds)

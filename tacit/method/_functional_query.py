@@ -14,8 +14,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from tacit.clipping import clipped, row_norms
 from tacit.method.functional_basis import AbstractBasis
 from tacit.privacy.query import AbstractQuery, PerAgent, Sums, own, own_public
-from tacit.privacy.query import per_agent as one_or_each
 from tacit.ranges import Numbers
+from tacit.ranges import per_agent as one_or_each
 from tacit.types import AbstractObjective, Context, Index, Oracle, PublicContext, Relation, State
 
 _ROOM = 1.0 + 1e-5

@@ -14,6 +14,7 @@ import numpy as np
 from tacit import checks
 from tacit.errors import ConfigError
 from tacit.escape import cell
+from tacit.ranges import numeric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,7 @@ def reach(level: float) -> float:
     """
     from scipy.stats import norm
 
-    if not (checks.numeric(level) and np.ndim(level) == 0 and 0.0 < level < 1.0):
+    if not (numeric(level) and np.ndim(level) == 0 and 0.0 < level < 1.0):
         raise ConfigError(f"level={checks.shown(level)} must be a number between 0 and 1")
     return float(norm.ppf(0.5 + level / 2.0))
 

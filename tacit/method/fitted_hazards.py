@@ -27,6 +27,7 @@ from tacit.method.comparison import natural
 from tacit.method.cox_answer import HazardRatios
 from tacit.method.latex import noted
 from tacit.privacy.wording import brief_of
+from tacit.ranges import numeric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +187,7 @@ class FittedHazards:
         if isinstance(at, str) or not isinstance(at, Sequence | np.ndarray):
             raise ConfigError(f"at={checks.shown(at)} must be a list of times, such as [1, 5]")
         for time in at:
-            if not (checks.numeric(time) and np.ndim(time) == 0 and start < time <= end):
+            if not (numeric(time) and np.ndim(time) == 0 and start < time <= end):
                 raise ConfigError(
                     f"at={checks.shown(time)} must be a time above {start:g} and up to {end:g}: "
                     "the baseline that was released ends there"

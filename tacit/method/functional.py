@@ -27,12 +27,12 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
 from tacit.privacy.query import own
-from tacit.privacy.query import per_agent as one_or_each
 from tacit.problem.constraint import Box, Free
 from tacit.problem.problem import Problem
 from tacit.problem.public import Public
 from tacit.problem.task import Task
 from tacit.ranges import Finite, NotNegative
+from tacit.ranges import per_agent as one_or_each
 from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, State, Vector
 
 

@@ -87,6 +87,12 @@ class Phase:
         """Protection of an agent in this phase besides its own noise."""
         return ALONE if self.release is None else self.release.mechanism.hides
 
+    @property
+    def varies(self) -> bool:
+        """Whether its noise differs between rounds."""
+        release = self.release
+        return release is not None and release.mechanism.varying and not self.rounds.before
+
 
 @checked(ConfigError)
 class AbstractMethod(eqx.Module):

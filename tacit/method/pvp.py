@@ -27,11 +27,11 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
-from tacit.privacy.query import AbstractQuery, PerAgent, own, own_public, per_agent
+from tacit.privacy.query import AbstractQuery, PerAgent, own, own_public
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss, AbstractScalarLoss
 from tacit.problem.task import Task
-from tacit.ranges import Numbers, PositiveOne
+from tacit.ranges import Numbers, PositiveOne, per_agent
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,

@@ -10,9 +10,9 @@ import jax
 import numpy as np
 
 from tacit.arguments.answers import answer, array_of, number
-from tacit.arguments.own import is_own
 from tacit.errors import PrivacyError
-from tacit.method.phase import AbstractMethod, phases_of
+from tacit.method.phase import AbstractMethod
+from tacit.method.releases import Releases
 from tacit.network.base import AbstractNetwork
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.task import Rows, Task
@@ -29,11 +29,15 @@ def placed(method: AbstractMethod, network: AbstractNetwork) -> AbstractMethod:
 
 
 def prepared(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> AbstractMethod:
-    """The method with the values that it chooses itself.
+    """The method with the values that it chooses itself, before a contract is made from it.
+
+    That may look at the data, so a private method chooses nothing, whoever gave it its noise.
 
     Raises:
         ConfigError: `prepare` gives something else than a method.
     """
+    if Releases(method).private:
+        return method
     return _ask(method, "prepare", problem, network, takes="problem, network", fits=_method)
 
 
@@ -58,31 +62,24 @@ def check(method: AbstractMethod, problem: Task, network: AbstractNetwork) -> No
     _ask(method, "check", problem, network, takes="problem, network")
     units = dict.fromkeys((problem.unit, Unit.AGENT))
     _ask(method, "protects", problem, takes="problem", fits=lambda value: _unit(value, units))
-    start = start_of(method, problem)
-    if private(method) and not is_own(type(method)):
+    start, releases = start_of(method, problem), Releases(method)
+    if releases.private:
         _check_unseen(method, problem, start)
     names = len(start)
     _ask(method, "numbers", problem, takes="task", fits=lambda value: _texts(value, names))
-    for phase in phases_of(method):
-        if phase.query is None or phase.release is None:
-            continue
+    for phase in releases:
+        assert phase.query is not None and phase.release is not None
         for part in ("size", "evaluations"):
             fits = number("give a whole number", zero=part == "evaluations", whole=True)
             _ask(phase.query, part, problem.dimension, takes="dimension", fits=fits)
         _ask(phase.query, "assumes", phase.release.relation, takes="relation", fits=_texts)
 
 
-def private(method: AbstractMethod) -> bool:
-    """Whether a method has a budget, or noise of its own for which something is proved."""
-    releases = [phase.release for phase in phases_of(method) if phase.release is not None]
-    return method.privacy is not None or any(each.mechanism.calibrated for each in releases)
-
-
 def _check_unseen(method: AbstractMethod, problem: Task, start: np.ndarray) -> None:
     """Refuse a start that would be another one with other records, which all would be told."""
     if not isinstance(problem.objectives, EmpiricalRisk | Rows):
         return
-    blank = jax.tree.map(lambda leaf: np.zeros_like(leaf), problem.objectives)
+    blank = jax.tree.map(_zeros, problem.objectives)
     try:
         unseen = start_of(method, eqx.tree_at(lambda task: task.objectives, problem, blank))
     except Exception:  # any exception of foreign code
@@ -93,6 +90,11 @@ def _check_unseen(method: AbstractMethod, problem: Task, start: np.ndarray) -> N
             "the others start; let it use what is public of the task, such as task.dimension, or "
             "ask for it with a query"
         )
+
+
+def _zeros(leaf: Any) -> np.ndarray:
+    """Zeros in the place of a leaf, which take no memory until they are looked at."""
+    return np.zeros(np.shape(leaf), getattr(leaf, "dtype", type(leaf)))
 
 
 def _ask(of: Any, part: str, *given: Any, takes: str, fits: Any = lambda value: "") -> Any:

@@ -22,7 +22,7 @@ from tacit.method.table_one_answer import TableOne
 from tacit.privacy.budget import Privacy
 from tacit.privacy.statistics import BlockSum, Counts, Parts
 from tacit.problem.task import Task
-from tacit.ranges import Count, Key, Whole
+from tacit.ranges import Count, Key, Whole, numeric
 from tacit.types import Relation
 
 _MOST_BINS = 1_000
@@ -133,7 +133,7 @@ class PrivateTableOne(OneSum):
         if not 2 <= self.bins <= _MOST_BINS:
             raise ConfigError(f"bins={self.bins} must be at least 2 and at most {_MOST_BINS:,}")
         for name, share in self.shares:
-            if not checks.numeric(share) or np.ndim(share) or not 0.0 < share < np.inf:
+            if not numeric(share) or np.ndim(share) or not 0.0 < share < np.inf:
                 raise ConfigError(
                     f"shares: {checks.shown(share)} of {name!r} must be a positive number"
                 )

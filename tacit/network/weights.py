@@ -15,6 +15,7 @@ from jaxtyping import Float
 from tacit import checks
 from tacit.errors import NetworkError
 from tacit.network.links import Links, component_labels
+from tacit.ranges import numeric
 
 LinkWeights: TypeAlias = tuple[Float[np.ndarray, " links"], Float[np.ndarray, " agents"]]
 """Weight of every link, and the weight that every agent gives its own value."""
@@ -165,7 +166,7 @@ def link_weights(links: Links, weights: object) -> LinkWeights:
     if weights is None:
         weights = "balanced" if links.directed else "metropolis"
     if not isinstance(weights, str):
-        if not checks.numeric(weights):
+        if not numeric(weights):
             raise NetworkError(
                 f"weights={checks.shown(weights)} must be the name of a rule or a matrix, shape "
                 f"({links.agents}, {links.agents})"

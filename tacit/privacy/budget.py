@@ -22,8 +22,7 @@ from tacit.privacy.hiding import ALONE, AbstractHiding
 from tacit.privacy.laws import LAWS, NoiseKind
 from tacit.privacy.masked import Masks, SecureSum
 from tacit.privacy.mechanism import Mechanism
-from tacit.privacy.query import per_agent
-from tacit.ranges import Maybe, Number
+from tacit.ranges import Maybe, Number, per_agent
 from tacit.types import Combine, Order, Relation
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
@@ -145,6 +144,15 @@ class Privacy(eqx.Module):
         """The budget under masks: its own, or ones that assume that nobody is corrupted."""
         return self._with(masks=Masks(coalition=0)) if self.masks is None else self
 
+    def calibrated(self, multiplier: Any) -> Privacy:
+        """The budget with the noise multiplier that it requires, of all owners or of each."""
+        return eqx.tree_at(
+            lambda budget: budget.noise_multiplier,
+            self,
+            multiplier,
+            is_leaf=lambda leaf: leaf is None,
+        )
+
     def _with(self, **values: Any) -> Privacy:
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         return Privacy(**(own | values))
@@ -198,7 +206,6 @@ class Privacy(eqx.Module):
             lambda v: ((v >= 1e-12) | (pure & (v == 0))) & (v < 1),
             f"{allowed}; a common choice is below one over the number of records",
         )
-        checks.real("sampling", self.sampling, PrivacyError)
         if not 0.0 < self.sampling <= 1.0:
             raise PrivacyError(f"sampling={self.sampling!r} must be in (0, 1]")
         for name in ("sites_per_person", "records_per_person"):
@@ -225,7 +232,6 @@ class Privacy(eqx.Module):
 def _within(name: str, value: Any, test: Callable[[Any], Any], allowed: str) -> None:
     if isinstance(value, Tracer):
         return
-    checks.real(name, value, PrivacyError)
     array = np.asarray(value, dtype=float)
     if array.ndim > 1 or np.isnan(array).any() or not np.all(test(array)):
         raise PrivacyError(f"{name}={value!r} must be {allowed}")

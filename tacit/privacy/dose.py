@@ -13,8 +13,8 @@ from tacit.arguments import checked
 from tacit.arguments.answers import answer, number
 from tacit.errors import PrivacyError
 from tacit.privacy.laws import Law
-from tacit.privacy.query import AbstractQuery, own_public, per_agent, sensitivity_of
-from tacit.ranges import Numbers, Unset
+from tacit.privacy.query import AbstractQuery, own_public, sensitivity_of
+from tacit.ranges import Numbers, Unset, per_agent
 from tacit.types import PublicContext, Relation
 
 

@@ -39,11 +39,6 @@ PerAgent: TypeAlias = Numbers
 """A number for all agents, or one per agent as an array of shape `(agents,)`."""
 
 
-def per_agent(value: Any) -> Any:
-    """A list or tuple of one number per agent as an array; anything else unchanged."""
-    return np.asarray(value, dtype=float) if isinstance(value, list | tuple) else value
-
-
 def own(value: PerAgent, agent: Index) -> Numbers:
     """The agent's own entry of a number that may differ per agent."""
     return value if jnp.ndim(value) == 0 else jnp.asarray(value)[agent]

@@ -33,9 +33,8 @@ from tacit.privacy.query import (
     asked,
     own,
     own_public,
-    per_agent,
 )
-from tacit.ranges import Count, NotNegative, Numbers, Positive, Whole
+from tacit.ranges import Count, NotNegative, Numbers, Positive, Whole, per_agent
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,

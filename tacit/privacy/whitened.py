@@ -18,10 +18,10 @@ from tacit.arguments import checked
 from tacit.arguments.answers import array_of
 from tacit.errors import PrivacyError
 from tacit.privacy.blocks import Gram
-from tacit.privacy.query import AbstractQuery, Clip, Share, Sums, asked, own, own_public, per_agent
+from tacit.privacy.query import AbstractQuery, Clip, Share, Sums, asked, own, own_public
 from tacit.privacy.sensitivity import point_of, sample
 from tacit.privacy.statistics import BlockSum
-from tacit.ranges import Positive
+from tacit.ranges import Positive, per_agent
 from tacit.types import (
     AbstractDifferentiable,
     AbstractPrivate,

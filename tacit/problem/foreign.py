@@ -14,6 +14,7 @@ from jax.core import Tracer
 from tacit import checks
 from tacit.arguments.own import is_own
 from tacit.errors import ProblemError
+from tacit.ranges import numeric
 
 
 def foreign(part: object) -> bool:
@@ -49,7 +50,7 @@ def check_bound(called: str, value: object) -> None:
         ProblemError: something else.
     """
     number = np.asarray(value)
-    if number.ndim or not checks.numeric(value) or not number >= 0.0:
+    if number.ndim or not numeric(value) or not number >= 0.0:
         raise ProblemError(
             f"{called} is {checks.shown(value)}; it must be one number of at least 0, math.inf "
             "where there is no bound"

@@ -18,6 +18,7 @@ from tacit.problem.foreign import check_flag, foreign, is_traced
 from tacit.problem.jax_function import check_traced
 from tacit.problem.regularisers import AbstractRegulariser
 from tacit.problem.takes import check_takes
+from tacit.ranges import numeric
 
 
 def try_regulariser(regulariser: AbstractRegulariser, start: ArrayLike) -> None:
@@ -75,7 +76,7 @@ def try_constraint(constraint: AbstractConstraint, point: ArrayLike) -> None:
     _try_map(f"{name}.project", project, should, at.shape, v=at)
     check_takes(f"{name}.violation", constraint.violation, x="a point, shape (p,)")
     missed = constraint.violation(at)
-    if np.ndim(missed) or not checks.numeric(missed) or math.isnan(missed):
+    if np.ndim(missed) or not numeric(missed) or math.isnan(missed):
         raise ProblemError(
             f"{name}.violation gives {checks.shown(missed)}; it must give one number, the distance "
             "by which a point misses the set, 0 inside"

@@ -27,7 +27,7 @@ from tacit.problem.foreign_maps import try_constraint, try_regulariser
 from tacit.problem.normaliser import check_normaliser
 from tacit.problem.public import Public
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
-from tacit.ranges import Listed
+from tacit.ranges import Listed, numeric
 from tacit.types import AbstractObjective, Division, Params, Unit
 
 if TYPE_CHECKING:
@@ -165,8 +165,8 @@ class Problem(eqx.Module):
             OracleError: a black box that failed.
             ProblemError: another number of parameters, or a solver that found no value.
         """
-        if not checks.numeric(x) or np.shape(x) != (self.dimension,):
-            what = f"has shape {np.shape(x)}" if checks.numeric(x) else f"is {checks.shown(x)}"
+        if not numeric(x) or np.shape(x) != (self.dimension,):
+            what = f"has shape {np.shape(x)}" if numeric(x) else f"is {checks.shown(x)}"
             raise ProblemError(
                 f"x {what}; give one number for each of the {self.dimension} parameters"
             )
@@ -284,7 +284,7 @@ def declared_normaliser(normaliser: Any, agents: int) -> np.ndarray:
     """
     given = checks.shown(normaliser)
     problem = f"normaliser={given} must be a positive number, or {agents} of them"
-    if not checks.numeric(normaliser):
+    if not numeric(normaliser):
         raise ProblemError(problem)
     divisor = np.asarray(normaliser, dtype=np.float64)
     if divisor.ndim == 1 and len(divisor) != agents:

@@ -17,6 +17,7 @@ from tacit.problem.boxes import CostBox, RecordBox
 from tacit.problem.host import Host
 from tacit.problem.losses import AbstractLoss, Where
 from tacit.problem.processes import Unanswered
+from tacit.ranges import numeric
 
 
 class AbstractBlackBox(AbstractLoss):
@@ -185,7 +186,7 @@ def _number(loss: AbstractBlackBox, answer: Any) -> float:
     Raises:
         Unanswered: something other than one number.
     """
-    if np.size(answer) != 1 or not checks.numeric(answer):
+    if np.size(answer) != 1 or not numeric(answer):
         raise Unanswered(
             f"returned {checks.shown(answer)} from {type(loss).__name__}.value",
             "Return the loss of the record, one number, such as float(loss)",

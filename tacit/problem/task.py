@@ -25,6 +25,7 @@ from tacit.problem.problem import agent_of, check_names
 from tacit.problem.public import Public
 from tacit.problem.records import names_of
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
+from tacit.ranges import numeric
 from tacit.types import AbstractPrivate, Division, Unit
 
 
@@ -321,7 +322,7 @@ def record_tables(
         _check_declared(table, columns, owner)
     counts = np.array([len(table) for table in found])
     if size is not None:
-        good = checks.numeric(size) and np.shape(size) in ((), (len(found),))
+        good = numeric(size) and np.shape(size) in ((), (len(found),))
         if not good or not np.all(np.asarray(size) >= 1):
             raise ProblemError(
                 f"size={checks.shown(size)} must be a whole number from 1, or {len(found)} of them"

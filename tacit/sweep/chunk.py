@@ -21,13 +21,13 @@ from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
 from tacit._engine.doubts import cause_of_rise
 from tacit._engine.ends import value_at
-from tacit._engine.inputs import prepared
 from tacit._engine.keys import trial_key
 from tacit._engine.runner import run
 from tacit._engine.shortened import shortened
 from tacit._engine.simulate import simulate
 from tacit.errors import ConfigError
 from tacit.method.answer import Answer
+from tacit.method.stated import prepared
 from tacit.problem.boxes import BlackBox
 from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
@@ -98,7 +98,7 @@ def chunk(
         agreed = contract(
             cell.problem,
             cell.network,
-            prepared(cell.problem, cell.network, cell.method),
+            prepared(cell.method, cell.problem, cell.network),
             rounds=settings.rounds,
             seed=settings.shared_seed,
             trials=width,

@@ -25,6 +25,7 @@ from tacit.arguments import checked
 from tacit.clipping import row_norms
 from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.stated import prepared
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.query import sensitivity_of
 from tacit.problem.task import Task
@@ -89,7 +90,7 @@ def check_method(
     else:
         remedy = "give the same problem with other data, or nothing"
         checks.instance("other", other, type(problem), remedy, ConfigError)
-    method = inputs.prepared(problem, network, method)  # once, not for each of the two data sets
+    method = prepared(method, problem, network)  # once, not for each of the two data sets
     subject = Subject(problem, other, network, method, rounds)
     if subject.agreed.owners.contexts != subject.agreed_elsewhere.owners.contexts:
         raise ConfigError(

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit._engine import charging
 from tacit._engine.calibrate import calibrate
 from tacit._engine.charging import Owners
 from tacit._engine.runner import Simulation
 from tacit.errors import PrivacyError
 from tacit.method._pdop_step import ProjectedStep
 from tacit.method.pvp import ProximalSolution
+from tacit.method.releases import Releases
 from tacit.testing.method import (
     forms_hold,
     noise_sees_no_data,
@@ -140,8 +140,8 @@ def test_a_query_is_the_only_thing_that_sees_the_objective(row: Row) -> None:
         assert (phase.query is None) == (phase.release is None)
     with jax.enable_x64(True):
         owners = Owners.of(row.task(0), row.network, 3, np.full(4, 3))
-        calibrated = calibrate(row.method.on(row.network), owners)
-        assert all(charging.Releases(calibrated).all(public) for public in owners.contexts)
+        calibrated = calibrate(Releases(row.method.on(row.network)), owners)
+        assert all(calibrated.all(public) for public in owners.contexts)
         assert jnp.asarray(1.0).dtype == jnp.float64
 
 

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tacit import DPSG, Privacy, network
-from tacit._engine.charging import Owners, Releases, scales
+from tacit._engine.charging import Owners, scales
 from tacit.clipping import ORDERS, norm_ratio, row_norms
 from tacit.errors import PrivacyError
+from tacit.method.releases import Releases
 from tacit.method.worst_case import LinearUnits
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.event import GaussianRelease, LaplaceRelease
@@ -328,7 +329,8 @@ def test_the_noise_is_the_same_whatever_the_data(noise: Any, clip_norm: Any, tab
     for each in tables:
         task = empirical_risk(list(each), targets, Logistic(), bounds=bounds)
         owners = Owners.of(task, network.complete(2), 5, [5, 5])
-        made.append(scales(Releases(method), owners.kinds(method))[0])
+        releases = Releases(method)
+        made.append(scales(releases, owners.kinds(releases))[0])
     np.testing.assert_array_equal(made[0], made[1])
     norm = privacy.order if privacy.clip_norm is None else privacy.clip_norm
     clips = [min(0.5, 2.0 * norm_ratio(2, norm, P)), 2.0 * norm_ratio(2, norm, P)]

@@ -35,6 +35,7 @@ from tacit.privacy.noise.threshold import (
     logistic_threshold,
     rest_is_below,
 )
+from tacit.ranges import numeric
 
 LARGEST_SCALE = 2.0**45
 """Keeps every draw below 2^52."""
@@ -87,7 +88,7 @@ def check_draws(stream: Stream, scale: float, count: int) -> None:
     """
     remedy = "give a stream of random words, such as SeededStream(0) of tacit.privacy.noise.stream"
     checks.instance("stream", stream, Stream, remedy, PrivacyError)
-    if np.ndim(scale) or not checks.numeric(scale):
+    if np.ndim(scale) or not numeric(scale):
         raise PrivacyError(f"scale={checks.shown(scale)} must be one number")
     checks.whole("count", count, 0, PrivacyError)
 

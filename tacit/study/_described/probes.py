@@ -15,12 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit._engine.calibrate import calibrate
-from tacit._engine.charging import Owners, Releases
+from tacit._engine.charging import Owners
 from tacit._engine.inputs import check_arguments
 from tacit._engine.run_guarantee import guarantees
 from tacit.data import Boolean, Categorical, Numeric, Schema
 from tacit.errors import NetworkError, PrivacyError, TacitError
 from tacit.method.phase import AbstractMethod
+from tacit.method.releases import Releases
 from tacit.network import (
     AbstractNetwork,
     Coordinator,
@@ -214,9 +215,9 @@ def promised(
             try:
                 with jax.enable_x64(True):
                     owners = _owners(probe, name, method.protects(probe.problem))
-                    calibrated = calibrate(method.on(networks()[name]), owners)
-                    kinds = owners.kinds(calibrated)
-                    return guarantees(Releases(calibrated), owners, kinds).worst
+                    releases = Releases(method.on(networks()[name]))
+                    calibrated = calibrate(releases, owners)
+                    return guarantees(calibrated, owners, owners.kinds(calibrated)).worst
             except PrivacyError:
                 return None  # it cannot protect this unit: no other problem changes that
             except TacitError:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import tacit
 from tacit import network, problem
+from tacit._engine.simulate import simulate
 from tacit.errors import ConfigError
 from tacit.privacy import ClippedGradient
 from tacit.testing import check_method
+from tests.laid_out import lay_out
 from tests.unit.testing import planted
 
 KEPT: dict[str, Any] = {}
@@ -77,8 +80,28 @@ def test_a_value_that_a_query_keeps_is_refused(method: Any, exact: bool) -> None
 
 @pytest.mark.long
 def test_an_audit_and_a_check_refuse_it() -> None:
-    told = "a function of SendsComputed, or one that it calls, computes a value and keeps it"
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=told(SendsComputed)):
         tacit.audit_method(task(), network.ring(3), SendsComputed(), rounds=1, trials=200, seed=0)
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=told(SendsComputed)):
         check_method(task(), network.ring(3), SendsComputed(), rounds=1)
+
+
+class Begins(SendsComputed):
+    """Begins with what a query kept, in another run."""
+
+    def init(self, role: Any, x0: Any, degree: Any) -> Any:
+        begun = super().init(role, x0, degree)
+        return planted.State(begun.x + KEPT["value"], begun.gradient)
+
+
+def told(method: type) -> str:
+    return f"a function of {method.__name__}, or one that it calls, computes a value and keeps it"
+
+
+def test_every_simulation_refuses_it() -> None:
+    with jax.enable_x64(True):
+        plan, roots, _ = lay_out(task(), network.ring(3), SendsComputed(), 1, 0)
+        with pytest.raises(ConfigError, match=told(SendsComputed)):
+            simulate(plan, roots, rounds=1, record=[1])
+    with pytest.raises(ConfigError, match=told(Begins)):
+        tacit.run(task(), network.ring(3), Begins(), rounds=1, seed=0, keep=True)

@@ -13,12 +13,13 @@ import pytest
 import tacit
 from tacit import DGD, DPSG, DZOASolver, Privacy, network, problem
 from tacit._engine.calibrate import calibrate
-from tacit._engine.charging import Owners, Releases, events, scales
+from tacit._engine.charging import Owners, events, scales
 from tacit._engine.contract import owners_of
 from tacit._engine.run_guarantee import guarantees, spent
 from tacit.errors import PrivacyError
 from tacit.method import PaperClaim
 from tacit.method.phase import Phase
+from tacit.method.releases import Releases
 from tacit.privacy import accounting
 from tacit.privacy.event import GaussianRelease, LaplaceRelease, NonPrivate, Repeated
 from tacit.privacy.guarantee import Status
@@ -42,9 +43,21 @@ def owners(
     return Owners(contexts, names, **changes)
 
 
+def calibrated(method: Any, owners: Owners) -> Any:
+    """The method with the noise that its budget requires."""
+    return calibrate(Releases(method), owners).method
+
+
+def first_scales(method: Any, owners: Owners) -> Any:
+    """Noise of a calibrated method's first phase."""
+    releases = Releases(method)
+    return scales(releases, owners.kinds(releases))[0]
+
+
 def stated_of(method: Any, owners: Owners) -> Guarantees:
     """What a calibrated method guarantees to every owner."""
-    return guarantees(Releases(method), owners, owners.kinds(method))
+    releases = Releases(method)
+    return guarantees(releases, owners, owners.kinds(releases))
 
 
 def dpsg(**changes: Any) -> DPSG:
@@ -54,12 +67,13 @@ def dpsg(**changes: Any) -> DPSG:
 
 
 def test_equal_budgets_give_equal_multipliers_and_noise_that_follows_the_counts() -> None:
-    method = calibrate(dpsg(), owners())
+    method = calibrated(dpsg(), owners())
     z = method.privacy.noise_multiplier
     assert np.ptp(z) == 0
     # replacing a record moves a clipped mean by 2 C / N
     np.testing.assert_allclose(
-        scales(Releases(method), owners().kinds(method))[0], z[0] * 2 * 0.5 / np.array([10, 20, 30])
+        first_scales(method, owners()),
+        z[0] * 2 * 0.5 / np.array([10, 20, 30]),
     )
 
 
@@ -81,40 +95,40 @@ def test_fixed_noise_beyond_the_budget_is_told_by_phase_with_its_cost() -> None:
     assert alone > 1.0
     told = f"phase 'fixed' has a fixed noise multiplier of 5 and costs epsilon = {alone:.3g} "
     with pytest.raises(PrivacyError, match=re.escape(told)) as error:
-        calibrate(Fixed(0.1, privacy=privacy, noise=gaussian(5.0)), owners())
+        calibrated(Fixed(0.1, privacy=privacy, noise=gaussian(5.0)), owners())
     assert "budget of epsilon = 1 at delta = 1e-5" in str(error.value)
     assert "calibrated" not in str(error.value)
     with pytest.raises(PrivacyError, match="phase 'fixed' has no noise and costs epsilon = inf"):
-        calibrate(Fixed(0.1, privacy=privacy, noise=NO_NOISE), owners())
+        calibrated(Fixed(0.1, privacy=privacy, noise=NO_NOISE), owners())
 
 
 def test_fixed_noise_within_the_budget_leaves_the_rest_to_the_others() -> None:
     privacy = Privacy(clip=0.5, epsilon=1.0, delta=1e-5)
-    method = calibrate(Fixed(0.1, privacy=privacy, noise=gaussian(50.0)), owners())
+    method = calibrated(Fixed(0.1, privacy=privacy, noise=gaussian(50.0)), owners())
     assert max(each.epsilon for each in stated_of(method, owners())) == pytest.approx(1.0, rel=1e-5)
-    alone = calibrate(dpsg(), owners())
+    alone = calibrated(dpsg(), owners())
     assert np.all(method.privacy.noise_multiplier > alone.privacy.noise_multiplier)
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.array])
 def test_every_owner_gets_its_own_budget(kind: Any) -> None:
     budget, clip = kind([0.5, 1.0, 4.0]), kind([0.1, 0.2, 0.3])
-    method = calibrate(dpsg(epsilon=budget, clip=clip), owners())
+    method = calibrated(dpsg(epsilon=budget, clip=clip), owners())
     stated = stated_of(method, owners())
     np.testing.assert_allclose([g.epsilon for g in stated], budget, rtol=1e-5)
     assert all(g.epsilon <= b for g, b in zip(stated, budget, strict=True))
     expected = method.privacy.noise_multiplier * 2 * np.array(clip) / np.array([10, 20, 30])
-    np.testing.assert_allclose(scales(Releases(method), owners().kinds(method))[0], expected)
+    np.testing.assert_allclose(first_scales(method, owners()), expected)
     assert [g.owner for g in stated] == ["site 0", "site 1", "site 2"]
 
 
 def test_as_many_budgets_as_owners() -> None:
     with pytest.raises(PrivacyError, match="epsilon has 2 entries for 3 owners"):
-        calibrate(dpsg(epsilon=[1.0, 2.0]), owners())
+        calibrated(dpsg(epsilon=[1.0, 2.0]), owners())
 
 
 def test_what_is_released_is_counted_once_a_round() -> None:
-    method = calibrate(dpsg(noise_multiplier=3.0, epsilon=None), owners())
+    method = calibrated(dpsg(noise_multiplier=3.0, epsilon=None), owners())
     assert Releases(method).all(owners().contexts[0]) == [Repeated(GaussianRelease(3.0), 5)]
     laplace = dpsg(noise_multiplier=3.0, epsilon=None, noise="laplace")
     assert Releases(laplace).all(owners().contexts[0]) == [Repeated(LaplaceRelease(3.0), 5)]
@@ -123,17 +137,17 @@ def test_what_is_released_is_counted_once_a_round() -> None:
 
 def test_hardly_any_noise_is_none() -> None:
     """Floats cannot tell them apart."""
-    faint = calibrate(dpsg(noise_multiplier=1e-80, epsilon=None), owners())
+    faint = calibrated(dpsg(noise_multiplier=1e-80, epsilon=None), owners())
     stated = stated_of(faint, owners()).worst
     assert (stated.status, stated.epsilon) == (Status.NONE, np.inf)
     assert "without protective noise" in stated.sentence()
-    little = calibrate(dpsg(noise_multiplier=1e-60, epsilon=None), owners())
+    little = calibrated(dpsg(noise_multiplier=1e-60, epsilon=None), owners())
     assert "(2.501e120, 1e-5)" in stated_of(little, owners()).worst.sentence()
 
 
 def test_a_run_of_any_length_is_accounted_for_at_once() -> None:
     long = owners(rounds=2**31 - 1)
-    method = calibrate(dpsg(), long)
+    method = calibrated(dpsg(), long)
     found = spent(
         Releases(method),
         long,
@@ -145,13 +159,13 @@ def test_a_run_of_any_length_is_accounted_for_at_once() -> None:
 
 def test_an_owner_that_never_takes_part_releases_nothing() -> None:
     asleep = owners(rounds=0)
-    stated = stated_of(calibrate(dpsg(), asleep), asleep)
+    stated = stated_of(calibrated(dpsg(), asleep), asleep)
     assert {(g.epsilon, g.releases, g.theorem) for g in stated} == {(0.0, 0, "nothing is released")}
 
 
 def test_a_person_at_several_sites_costs_the_composition_of_them() -> None:
-    one = calibrate(dpsg(), owners())
-    two = calibrate(dpsg(sites_per_person=2), owners())
+    one = calibrated(dpsg(), owners())
+    two = calibrated(dpsg(sites_per_person=2), owners())
     # Gaussian-DP composes as the root of the sum of squares
     ratio = two.privacy.noise_multiplier / one.privacy.noise_multiplier
     np.testing.assert_allclose(ratio, np.sqrt(2), rtol=1e-5)
@@ -165,22 +179,22 @@ def test_a_person_at_several_sites_costs_the_composition_of_them() -> None:
 
 
 def test_a_person_with_several_records_moves_the_answer_that_much_more() -> None:
-    one = calibrate(dpsg(), owners())
-    three = calibrate(dpsg(records_per_person=3), owners())
+    one = calibrated(dpsg(), owners())
+    three = calibrated(dpsg(records_per_person=3), owners())
     ratio = three.privacy.noise_multiplier / one.privacy.noise_multiplier
     np.testing.assert_allclose(ratio, 3.0, rtol=1e-5)
 
 
 def test_what_one_person_at_several_sites_cannot_be_promised() -> None:
     with pytest.raises(PrivacyError, match="there are 3 sites"):
-        calibrate(dpsg(sites_per_person=4), owners())
+        calibrated(dpsg(sites_per_person=4), owners())
     with pytest.raises(PrivacyError, match="epsilon differs between owners"):
-        calibrate(dpsg(sites_per_person=2, epsilon=[1.0, 1.0, 2.0]), owners())
+        calibrated(dpsg(sites_per_person=2, epsilon=[1.0, 1.0, 2.0]), owners())
     with pytest.raises(PrivacyError, match="protects a whole agent"):
-        calibrate(dpsg(sites_per_person=2), owners(unit=Unit.AGENT))
+        calibrated(dpsg(sites_per_person=2), owners(unit=Unit.AGENT))
     sampled = dpsg(records_per_person=2, sampling=0.5, relation="add_remove")
     with pytest.raises(PrivacyError, match="no rule for groups"):
-        calibrate(sampled, owners())
+        calibrated(sampled, owners())
 
 
 class UnequalNoise(DPSG):
@@ -203,14 +217,14 @@ def test_one_person_at_sites_that_release_differently_is_refused() -> None:
     with pytest.raises(PrivacyError, match=r"sites_per_person=2: .* they differ"):
         stated_of(both, owners())
     with pytest.raises(PrivacyError, match=r"sites_per_person=2: .* they differ"):
-        events(Releases(both), owners().kinds(both))
+        events(Releases(both), owners().kinds(Releases(both)))
 
 
 def test_where_numbers_of_records_are_private_at_least_one_is_told() -> None:
     rows, answers = [np.ones((3, 2))] * 2, [np.ones(3)] * 2
     task = problem.empirical_risk(rows, answers, problem.Squared(), normaliser=0.4)
     both = network.complete(2)
-    found = owners_of(task, both, dpsg(relation="add_remove"), 2)
+    found = owners_of(task, both, Releases(dpsg(relation="add_remove")), 2)
     assert [each.count for each in found.contexts] == [1, 1]
 
 
@@ -229,11 +243,11 @@ def test_the_smallest_delta_is_accepted_in_single_precision() -> None:
 def test_add_remove_needs_declared_numbers() -> None:
     method = dpsg(relation="add_remove")
     with pytest.raises(PrivacyError, match="normaliser="):
-        calibrate(method, owners(declared=False))
-    calibrated = calibrate(method, owners())
-    z = calibrated.privacy.noise_multiplier[0]
+        calibrated(method, owners(declared=False))
+    noisy = calibrated(method, owners())
+    z = noisy.privacy.noise_multiplier[0]
     np.testing.assert_allclose(
-        scales(Releases(calibrated), owners().kinds(calibrated))[0],
+        first_scales(noisy, owners()),
         z * 0.5 / np.array([10, 20, 30]),
     )
 
@@ -251,9 +265,9 @@ def test_a_claim_keeps_its_status_and_says_why() -> None:
 
 
 def test_infinite_epsilon_is_no_guarantee() -> None:
-    method = calibrate(dpsg(epsilon=np.inf), owners())
+    method = calibrated(dpsg(epsilon=np.inf), owners())
     assert stated_of(method, owners()).worst.status is Status.NONE
-    assert not np.any(scales(Releases(method), owners().kinds(method))[0])
+    assert not np.any(first_scales(method, owners()))
 
 
 def test_a_run_that_must_be_proved() -> None:
@@ -272,9 +286,9 @@ def distance_to(x: Any, centre: Any) -> Any:
 def test_costs_compared_by_distance_are_promised_epsilon_a_unit_of_it() -> None:
     task = problem.costs(distance_to, np.array([[0.0, 2.0], [4.0, 0.0]]), np.zeros(2))
     whole = Owners.of(task, network.complete(2), 5, [5, 5])
-    method = calibrate(dpsg(clip=np.inf, relation="metric", noise="laplace", delta=0.0), whole)
+    method = calibrated(dpsg(clip=np.inf, relation="metric", noise="laplace", delta=0.0), whole)
     # five releases that move by 1 a unit of distance, epsilon 1 together
-    np.testing.assert_allclose(scales(Releases(method), whole.kinds(method))[0], 5.0, rtol=1e-6)
+    np.testing.assert_allclose(first_scales(method, whole), 5.0, rtol=1e-6)
     stated = stated_of(method, whole).worst
     assert (stated.unit, stated.relation) == (Unit.AGENT, Relation.METRIC)
     assert stated.epsilon == pytest.approx(1.0)
@@ -284,7 +298,7 @@ def test_costs_compared_by_distance_are_promised_epsilon_a_unit_of_it() -> None:
 
 def test_records_are_not_compared_by_distance() -> None:
     with pytest.raises(PrivacyError, match="measures the distance between whole costs"):
-        calibrate(dpsg(relation="metric"), owners())
+        calibrated(dpsg(relation="metric"), owners())
 
 
 @pytest.mark.parametrize(("relation", "count"), [("replace_one", 40), ("add_remove", 5)])
@@ -292,5 +306,5 @@ def test_a_divisor_is_no_number_of_records_where_that_is_public(relation: str, c
     task = problem.empirical_risk(
         [np.zeros((40, 2))] * 2, [np.zeros(40)] * 2, problem.Squared(), normaliser=5.0
     )
-    found = owners_of(task, network.complete(2), dpsg(relation=relation), 5)
+    found = owners_of(task, network.complete(2), Releases(dpsg(relation=relation)), 5)
     assert [public.count for public in found.contexts] == [count] * 2

@@ -12,11 +12,11 @@ import pytest
 
 import tacit
 from tacit import network, problem
-from tacit._engine.charging import Releases
 from tacit._engine.contract import owners_of
 from tacit._engine.foreign import assumptions
 from tacit.errors import PrivacyError, ProblemError
 from tacit.method import PDOP, PVP, Phase
+from tacit.method.releases import Releases
 from tacit.papers.gratton2021.dvp import DVPPrinted
 from tacit.papers.gratton2021.pvp import PVPPrinted
 from tacit.papers.huang2015.method import PDOPPrinted
@@ -143,7 +143,7 @@ def test_what_a_private_question_needs_of_foreign_maps_and_losses_is_named() -> 
         (DVPPrinted(1.0), (*convex, curved)),
         (METHOD, ()),
     ):
-        said = " ".join(assumptions(task, RING, method))
+        said = " ".join(assumptions(task, RING, Releases(method)))
         assert all(words in said for words in needs)
         # nobody is told to check what nothing rests on
         assert sum(words in said for words in (*convex, curved)) == len(needs)
@@ -186,13 +186,13 @@ ASKED: list[Phase] = []
 
 
 def test_that_a_method_states_the_same_whenever_it_is_asked_is_named() -> None:
-    owners = owners_of(risk(problem.Squared()), RING, METHOD, 2)
+    owners = owners_of(risk(problem.Squared()), RING, Releases(METHOD), 2)
     fickle = Fickle(step=0.1, privacy=tacit.Privacy(clip=1.0, noise_multiplier=1.0))
     ASKED.clear()
     stated_once, added = Releases(fickle).round(owners.contexts[0]), fickle.phases()[0].release
     assert stated_once == [GaussianRelease(100.0)] and added is not None
     assert added.mechanism.dose == gaussian(1.0).dose  # nothing can tell
-    said = assumptions(risk(problem.Squared()), RING, fickle)
+    said = assumptions(risk(problem.Squared()), RING, Releases(fickle))
     assert any("states the same phases whenever it is asked" in each for each in said)
 
 
@@ -224,4 +224,4 @@ def test_a_query_of_its_own_is_a_model_and_not_proved() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_of_tacits_own_parts_nothing_is_taken_for_granted(row: Row) -> None:
-    assert assumptions(task(0), row.network, row.method) == ()
+    assert assumptions(task(0), row.network, Releases(row.method)) == ()

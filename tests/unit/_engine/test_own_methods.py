@@ -122,6 +122,20 @@ def test_every_owner_has_the_noise_of_its_own_bound(method: Own) -> None:
     np.testing.assert_allclose(agreed.scales[0][1:], 100.0 * agreed.scales[0][0])
 
 
+def test_so_it_has_where_a_function_of_a_tacit_method_was_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual = tacit.DPSG.phases
+
+    def replaced(self: tacit.DPSG) -> tuple[Phase, ...]:
+        [phase] = usual(self)
+        return (dataclasses.replace(phase, query=ClippedGradient(at_x, WIDE[:, 1])),)
+
+    monkeypatch.setattr(tacit.DPSG, "phases", replaced)
+    agreed = tacit.contract(task(), RING, tacit.DPSG(step=0.1, privacy=BUDGET), rounds=5)
+    np.testing.assert_allclose(agreed.scales[0][1:], 100.0 * agreed.scales[0][0])
+
+
 def test_owners_with_other_noise_have_other_guarantees() -> None:
     class Several(Own):
         def phases(self) -> tuple[Phase, ...]:
@@ -168,6 +182,12 @@ def test_a_private_method_may_not_start_from_the_records() -> None:
     with pytest.raises(PrivacyError, match="start depends on the records"):
         tacit.run(task(), RING, Warm(BUDGET), rounds=2)
     assert tacit.run(task(), RING, Warm(BUDGET, least=0.5), rounds=2, seed=0).rounds == 2
+
+
+def test_nor_may_one_of_tacit_whose_start_was_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tacit.DPSG, "start", lambda self, task: task.objectives.features[0, 0])
+    with pytest.raises(PrivacyError, match="start depends on the records"):
+        tacit.run(task(), RING, tacit.DPSG(step=0.1, privacy=BUDGET), rounds=2)
 
 
 def test_private_numbers_of_records_divide_no_sum_whoever_gives_the_noise() -> None:

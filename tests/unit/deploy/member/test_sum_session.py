@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from tacit import Privacy, network, problem
-from tacit._engine.charging import Releases
 from tacit.deploy.member import ending
 from tacit.deploy.member.sending import Sender
 from tacit.deploy.member.sum_session import Sums, SumSession
@@ -25,6 +24,7 @@ from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import Address, decode, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
 from tacit.method import AbstractMethod, GradientDescent
+from tacit.method.releases import Releases
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.masked import Masks
 from tacit.privacy.masking import new_key, pair_key
