@@ -390,15 +390,32 @@ def contract(
             private.
 
     Raises:
-        PrivacyError: a budget that cannot be met.
+        PrivacyError: a budget that cannot be met, or samples of the records with noise on a grid.
         BudgetExceeded: the accountant does not confirm the calibrated noise.
     """
     method = placed(method, network)
+    if grid:
+        check_samples(method)
     owners = owners_of(problem, network, method, rounds, seed, trials)
     most = None if most_records is None else tuple(most_records)
     calibrated = calibrate(method, owners, grid=grid)
     numbers = tuple(calibrated.numbers(problem))
     return Contract(calibrated, owners, network, rounds, seed, trials, grid, most, numbers)
+
+
+def check_samples(method: AbstractMethod) -> None:
+    """Refuse a method that asks a sample of the records, whatever its budget says of it.
+
+    Raises:
+        PrivacyError: such a method.
+    """
+    for phase in charging.Releases(method):
+        if phase.query is not None and phase.query.rate < 1.0:
+            raise PrivacyError(
+                f"sampling={phase.query.rate!r} (phase {phase.name!r}): what a secret sample of "
+                "records gains rests on a generator that is not built for secrets; between sites "
+                "leave sampling, and the rate of queries, at 1"
+            )
 
 
 @_exact

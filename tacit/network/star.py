@@ -131,6 +131,11 @@ class Coordinator(AbstractNetwork):
             return np.full(self.agents, rounds)
         return count_participations(self, rounds, public_key)
 
+    @property
+    def sums_again(self) -> bool:
+        """Whether clients go missing in rounds that they joined."""
+        return self.dropout is not None or type(self).attempts is not Coordinator.attempts
+
     def attempts(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
         """How often a client answers: once per round, and again where another went missing."""
         if self.dropout is None:

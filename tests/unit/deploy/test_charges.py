@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -10,11 +11,14 @@ import pytest
 
 from tacit._engine.agent_step import At
 from tacit.data.schema import Prepared
+from tacit.deploy.agreement import declared as laying_out
 from tacit.deploy.agreement.declared import Declared, charges, declared, releases
 from tacit.deploy.identity import keys
-from tacit.errors import PrivacyError
+from tacit.errors import ConfigError, PrivacyError
+from tacit.method import DPSG, Phase
 from tacit.privacy import accounting
 from tacit.privacy.event import Repeated
+from tacit.privacy.sensitivity import ClippedGradient
 from tests.sites import STUDY, a_manifest, member
 
 PEERS = "clip = 1.0"
@@ -94,3 +98,32 @@ def test_noise_is_made_for_as_many_numbers_as_an_answer_has(
     assert noised[phase](np.zeros(size), At(0, phase)).shape == (size,)
     with pytest.raises(PrivacyError, match="grid"):
         noised[phase](np.zeros(size + 1), At(0, phase))
+
+
+class OwnRate(DPSG):
+    """It asks a sample of the records, of which its budget says nothing."""
+
+    def phases(self) -> tuple[Phase, ...]:
+        [phase] = super().phases()
+        query = phase.query
+        assert isinstance(query, ClippedGradient)
+        return (replace(phase, query=ClippedGradient(query.point, query.clip, rate=0.5)),)
+
+
+@pytest.mark.parametrize("grid", [True, False])
+def test_no_query_asks_a_sample_whatever_the_budget_says(
+    made: list[keys.Keys], monkeypatch: pytest.MonkeyPatch, grid: bool
+) -> None:
+    def build(*given: Any) -> OwnRate:
+        return OwnRate(step=0.1, privacy=built(*given).privacy)
+
+    built = laying_out.build_method
+    monkeypatch.setattr(laying_out, "build_method", build)
+    study = STUDY.replace(PEERS, PEERS + '\nrelation = "add_remove"').replace(
+        'loss = "logistic"', 'loss = "logistic"\nnormaliser = 20'
+    )
+    with (
+        jax.enable_x64(True),
+        pytest.raises(ConfigError, match=r"sampling=0\.5 \(phase 'iterate'\).*rate of queries"),
+    ):
+        declared(a_manifest(made, study), grid=grid)
