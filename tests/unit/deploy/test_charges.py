@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from tacit._engine.agent_step import At
+from tacit.cli import app
 from tacit.data.schema import Prepared
 from tacit.deploy.agreement import declared as laying_out
 from tacit.deploy.agreement.declared import Declared, charges, declared, releases
@@ -45,6 +48,14 @@ def test_all_releases_together_cost_what_is_promised(made: list[keys.Keys], more
     assert accounting.epsilon(each, promised.delta) == pytest.approx(promised.epsilon, rel=1e-6)
     assert accounting.epsilon(charges(run, 0), promised.delta) == pytest.approx(promised.epsilon)
     assert promised.epsilon == pytest.approx(4.0, rel=1e-3) and promised.epsilon <= 4.0
+
+
+def test_a_manifest_does_not_tell_a_smaller_cost(made: list[keys.Keys], tmp_path: Path) -> None:
+    manifest = a_manifest(made, STUDY.replace("epsilon = 4.0", "epsilon = 1.00049"))
+    (tmp_path / "run.toml").write_text(manifest.toml())
+    said = CliRunner().invoke(app, ["manifest", "check", str(tmp_path / "run.toml")]).output
+    rows = [line for line in said.splitlines() if ".example:7447" in line]
+    assert rows and all(" 1.001 " in row for row in rows), said
 
 
 def test_noise_for_several_records_of_one_person_is_that_much_larger(
