@@ -353,6 +353,16 @@ def test_gaussian_masks_of_any_method_are_for_people_at_one_site() -> None:
             release = dataclasses.replace(phase.release, mechanism=noise)
             return (phase, dataclasses.replace(phase, name="again", release=release))
 
+    class Sparse(Masked):
+        def phases(self) -> tuple[Phase, ...]:
+            [phase] = super().phases()
+            ring = PairNoise(PairMasks(pairs=((0, 1), (1, 2), (2, 3), (0, 3)), coalition=1))
+            noise = dataclasses.replace(phase.release.mechanism, hides=ring)
+            release = dataclasses.replace(phase.release, mechanism=noise)
+            return (phase, dataclasses.replace(phase, name="again", release=release))
+
+    with pytest.raises(PrivacyError, match="'again' are shared by other pairs"):
+        tacit.contract(task(), network.complete(4), Sparse(BUDGET), rounds=5)
     several = dataclasses.replace(BUDGET, sites_per_person=2)
     with pytest.raises(PrivacyError, match="sites_per_person=2 does not go with Gaussian masks"):
         tacit.contract(task(), network.complete(4), Masked(several), rounds=5)
