@@ -17,7 +17,7 @@ from tacit.method.releases import Releases
 from tacit.privacy import accounting, caution
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
-from tacit.privacy.digits import short
+from tacit.privacy.digits import rounded_down, rounded_up, short
 from tacit.privacy.event import Event
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.query import sensitivity_of
@@ -223,8 +223,8 @@ def _smallest_noise(
     costs = accounting.epsilon(spending(multiplier), delta)
     if costs > epsilon:
         raise BudgetExceeded(
-            f"the run would spend epsilon = {costs:.6g} at delta = {short(delta)}, above the "
-            f"budget of {epsilon:g}; nothing was released"
+            f"the run would spend epsilon = {rounded_up(costs, 6)} at delta = "
+            f"{short(delta)}, above the budget of {rounded_down(epsilon, 6)}; nothing was released"
         )
     return multiplier
 
@@ -245,11 +245,12 @@ def _check_fixed(releases: Releases, public: PublicContext, epsilon: float, delt
             z = mechanism.dose.multiplier(phase.query, public, phase.release.relation)
             noise = f"a fixed noise multiplier of {short(z)}"
         costs = accounting.epsilon(events, delta)
-        found.append(f"phase {phase.name!r} has {noise} and costs epsilon = {costs:.3g} by itself")
+        cost = rounded_up(costs)
+        found.append(f"phase {phase.name!r} has {noise} and costs epsilon = {cost} by itself")
         spent += events
     if spent and accounting.epsilon(spent, delta) > epsilon:
         raise PrivacyError(
-            f"{', '.join(found)}, with a budget of epsilon = {epsilon:g} at delta = "
+            f"{', '.join(found)}, with a budget of epsilon = {rounded_down(epsilon, 6)} at delta = "
             f"{short(delta)}. Only the noise of Privacy.mechanism follows from the budget: write "
             "Release(..., self.privacy.mechanism, self.privacy.relation) in that phase, give it "
             "more noise, or allow a larger epsilon"

@@ -12,6 +12,7 @@ from tacit._engine.contract import Contract
 from tacit._engine.keys import public_key, trial_key
 from tacit._engine.measures import DIVERGENCE
 from tacit._engine.plan import Plan, as_arrays
+from tacit.errors import PrivacyError
 from tacit.method.stated import start_of
 from tacit.problem.task import Task
 from tacit.types import AbstractDifferentiable, AbstractObjective
@@ -36,6 +37,9 @@ def lay_out(
 
     Returns:
         The plan, and one key per trial.
+
+    Raises:
+        PrivacyError: a noise scale that this precision rounds to 0.
     """
     method, network = contract.method, contract.network
     start = start_of(method, problem)
@@ -47,7 +51,7 @@ def lay_out(
         public=as_arrays(problem.public),
         network=as_arrays(network),
         method=as_arrays(method),
-        scales=as_arrays(contract.scales),
+        scales=_scales(contract),
         x0=jnp.asarray(start),
         degrees=jnp.asarray(network.degrees),
         records=jnp.asarray(np.asarray(contract.records)),
@@ -63,3 +67,18 @@ def lay_out(
     )
     trials = jnp.arange(contract.trials)
     return plan, jax.vmap(lambda trial: trial_key(contract.seed, trial))(trials)
+
+
+def _scales(contract: Contract) -> Any:
+    """The noise scales, none of which is lost."""
+    found = as_arrays(contract.scales)
+    for phase, exact, held in zip(contract.phases, contract.scales, found, strict=True):
+        least = float(np.finfo(held.dtype).tiny)
+        lost = exact[(exact > 0.0) & (exact < least)]
+        if lost.size:
+            raise PrivacyError(
+                f"the noise of phase {phase.name!r} has scale {lost[0]:.3g}, and {held.dtype} "
+                f"takes numbers below {least:.3g} for 0, so that no noise would be added; scale "
+                "the problem up, with its clip, or use precision='float64'"
+            )
+    return found

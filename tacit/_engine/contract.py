@@ -394,15 +394,32 @@ def contract(
             private.
 
     Raises:
-        PrivacyError: a budget that cannot be met.
+        PrivacyError: a budget that cannot be met, or samples of the records with noise on a grid.
         BudgetExceeded: the accountant does not confirm the calibrated noise.
     """
     releases = Releases(placed(method, network), grid=grid)
+    if grid:
+        check_samples(releases)
     owners = owners_of(problem, network, releases, rounds, seed, trials)
     most = None if most_records is None else tuple(most_records)
     calibrated = calibrate(releases, owners)
     numbers = tuple(calibrated.method.numbers(problem))
     return Contract(calibrated, owners, network, rounds, seed, trials, most, numbers)
+
+
+def check_samples(releases: Releases) -> None:
+    """Refuse a method that asks a sample of the records, whatever its budget says of it.
+
+    Raises:
+        PrivacyError: such a method.
+    """
+    for phase in releases:
+        if phase.query is not None and phase.query.rate < 1.0:
+            raise PrivacyError(
+                f"sampling={phase.query.rate!r} (phase {phase.name!r}): what a secret sample of "
+                "records gains rests on a generator that is not built for secrets; between sites "
+                "leave sampling, and the rate of queries, at 1"
+            )
 
 
 @_exact

@@ -13,13 +13,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key, PRNGKeyArray
 
+from tacit.method.phase import MOST_PHASES
 from tacit.types import Index
 
 _PURPOSES = 4
 """Keys of one phase, in the order of `PhaseKeys`."""
-
-_PHASES = 64
-"""More than the number of phases of any method."""
 
 _PUBLIC = 0xFFFFFFFF
 
@@ -72,7 +70,10 @@ def pair_secret(root: PRNGKeyArray, first: Index, second: Index) -> PRNGKeyArray
 
 
 def phase_keys(secret: PRNGKeyArray, round: Index, phase: int, step: Index) -> PhaseKeys:
-    """Keys of (round, phase, step); a `once` phase has round -1."""
+    """Keys of (round, phase, step); a `once` phase has round -1.
+
+    They differ for up to 2^32 - 1 rounds of `MOST_PHASES` phases with `MOST_REPEAT` steps each.
+    """
     base = jax.random.fold_in(secret, round + 1)
-    number = _PURPOSES * (phase + _PHASES * step)
+    number = _PURPOSES * (phase + MOST_PHASES * step)
     return PhaseKeys(*(jax.random.fold_in(base, number + i) for i in range(_PURPOSES)))

@@ -55,8 +55,8 @@ def deployed_checks(
         PrivacyError: the method cannot be run between sites.
     """
     privacy = method.privacy
-    if privacy is None or privacy.sampling < 1.0 or privacy.sites_per_person > 1:
-        raise PrivacyError("samples, and persons at several sites, stay in the simulation")
+    if privacy is None or privacy.sites_per_person > 1:
+        raise PrivacyError("persons at several sites stay in the simulation")
     counts = np.asarray(problem.counts).astype(int).tolist()
     agreed = contract(
         problem, network, method, rounds=rounds, seed=seed, grid=True, most_records=counts

@@ -20,6 +20,7 @@ from tacit.deploy.operate.doctor import Finding, examine
 from tacit.deploy.operate.results import Outcome, answer_files
 from tacit.escape import one_line, visible
 from tacit.method.answer import Minimiser
+from tacit.privacy.digits import rounded_up
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def examined(options: Options, *, json: bool, beforehand: bool = False) -> int:
 
 def _charged(epsilon: float, total: float | None, options: Options) -> str:
     """What the run was charged, and to which budget; a ledger of its own knows of no other run."""
-    said = f"Epsilon charged to the ledger for this run: {epsilon:.4g}"
+    said = f"Epsilon charged to the ledger for this run: {rounded_up(epsilon)}"
     if options.ledger is None:
         return (
             f"{said}. That ledger is of this run alone: what other runs cost the same data is not "
@@ -148,7 +149,8 @@ def _charged(epsilon: float, total: float | None, options: Options) -> str:
     if total is None:
         return f"{said}."
     return (
-        f"{said}; all runs on its budget for {options.dataset!r}, this one included: {total:.4g}."
+        f"{said}; all runs on its budget for {options.dataset!r}, this one included: "
+        f"{rounded_up(total)}."
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from tacit.cli.console import emit, say, table
 from tacit.cli.dimensions import Options
 from tacit.errors import ConfigError
-from tacit.privacy.digits import short
+from tacit.privacy.digits import rounded_up, short
 from tacit.privacy.wording import STATUS
 from tacit.study.cost_noise import CHANCE, CostNoise, cost_noise
 from tacit.study.evaluations import Evaluations, evaluations
@@ -52,7 +52,7 @@ def _tell(found: CostNoise, asked: Evaluations | None, source: Source) -> None:
     table(
         [f"Epsilon ({STATUS[found.status.value]})", "Noise over clip"],
         [
-            [f"{epsilon:.3g}", f"{noise:.2g}"]
+            [rounded_up(epsilon), f"{noise:.2g}"]
             for epsilon, noise in zip(found.epsilon, found.noise, strict=True)
         ],
     )

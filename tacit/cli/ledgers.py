@@ -121,7 +121,7 @@ def budget(
             emit({"format": "tacit-ledger-budget-1", **_document(found)})
         else:
             say(
-                f"{owner} may spend epsilon {found.epsilon:g} at delta {short(found.delta)} "
+                f"{owner} may spend epsilon {_down(found.epsilon)} at delta {short(found.delta)} "
                 f"on {dataset} over all studies; {_up(found.spent)} of it is spent."
             )
         return 0
@@ -160,7 +160,7 @@ def show(file: File, json: Json = False) -> None:
                     [
                         one.owner,
                         one.dataset,
-                        f"{one.epsilon:g}",
+                        _down(one.epsilon),
                         _up(one.spent),
                         rounded_down(one.left),
                         short(one.delta),
@@ -288,6 +288,12 @@ def _up(epsilon: float) -> str:
     from tacit.privacy.digits import rounded_up
 
     return rounded_up(epsilon)
+
+
+def _down(budget: float) -> str:
+    from tacit.privacy.digits import rounded_down
+
+    return rounded_down(budget, 6)
 
 
 def _when(time: str) -> str:

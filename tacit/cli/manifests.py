@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli.options import Json
-from tacit.privacy.digits import short
+from tacit.privacy.digits import rounded_up
 
 if TYPE_CHECKING:
     from tacit.deploy.agreement.declared import Declared
@@ -139,8 +139,8 @@ def check(file: File, json: Json = False) -> None:
                     row["name"],
                     row["address"] or "connects out",
                     "" if row["records"] is None else f"{row['records']:,}",
-                    "" if row["epsilon"] is None else f"{row['epsilon']:.4g}",
-                    "" if row["delta"] is None else short(row["delta"]),
+                    "" if row["epsilon"] is None else rounded_up(row["epsilon"]),
+                    "" if row["delta"] is None else rounded_up(row["delta"]),
                     "yes" if row["signed"] else "INVALID" if row["name"] in altered else "no",
                     row["fingerprint"],
                 )

@@ -13,7 +13,7 @@ from tacit.cli.console import FAILED, emit, guarded, progress, say, table
 from tacit.deploy.operate.status import read_status, spent
 from tacit.errors import ConfigError
 from tacit.method.answer import Minimiser
-from tacit.privacy.digits import short
+from tacit.privacy.digits import rounded_down, rounded_up, short
 from tacit.privacy.wording import claim
 from tacit.study.read import read_study
 
@@ -109,7 +109,7 @@ def _members(
             f"member-{number}",
             each["rounds"],
             *(_seconds(each["round_seconds"][which]) for which in ("median", "p95")[: len(times)]),
-            "" if each["epsilon_spent"] is None else f"{each['epsilon_spent']:.4g}",
+            "" if each["epsilon_spent"] is None else rounded_up(each["epsilon_spent"]),
         )
         for number, (name, each) in enumerate(zip(names, found, strict=True))
     ]
@@ -145,8 +145,8 @@ def _show(found: dict[str, Any]) -> None:
         say(f"A round takes {_seconds(found['round_seconds'])}.")
     if (paid := spent(found)) is not None:
         say(
-            f"Spent: epsilon {paid['spent']:.4g} of {paid['epsilon']:.4g} at delta "
-            f"{short(paid['delta'])}{_claimed(paid['about'])}."
+            f"Spent: epsilon {rounded_up(paid['spent'])} of {rounded_down(paid['epsilon'], 6)} "
+            f"at delta {short(paid['delta'])}{_claimed(paid['about'])}."
         )
         say(f"Ledger: {found['paid']['ledger']}")
     table(

@@ -8,6 +8,7 @@ from tacit import checks
 from tacit.cli.console import emit, guarded, say, table
 from tacit.errors import ConfigError
 from tacit.kinds import Unit
+from tacit.privacy.digits import rounded_up
 from tacit.study._described.catalogue import METHODS
 from tacit.study._described.cost import cost_example, takes_costs
 from tacit.study._described.describe import document, parameter
@@ -272,7 +273,7 @@ def _print_cost(cost: dict[str, Any], sites: str) -> None:
     say(
         f"The cost of privacy, for example: with {cost['sites']} {sites}, "
         f"{cost['rounds']} rounds, clip {cost['clip']:g}, epsilon = "
-        f"{cost['epsilon']:.3g} and delta = {cost['delta']:.3g},"
+        f"{rounded_up(cost['epsilon'])} and delta = {rounded_up(cost['delta'])},"
     )
     for row in cost["releases"]:
         often = "once" if row["times"] == 1 else f"{row['times']} times"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tacit.cli.console import guarded, say, table
 from tacit.cli.pairs import pairs
 from tacit.errors import ConfigError
-from tacit.privacy.digits import rounded_up, short
+from tacit.privacy.digits import rounded_down, rounded_up, short
 
 if TYPE_CHECKING:
     from tacit.deploy.standing.approval import Weighed
@@ -191,7 +191,7 @@ def _tell(weighed: Weighed) -> None:
                 member.name + (" (new)" if member.name in weighed.strangers else ""),
                 member.address or "connects out",
                 "coordinates" if promised is None else f"{member.records:,}",
-                "" if promised is None else f"{promised.epsilon:.4g}",
+                "" if promised is None else rounded_up(promised.epsilon),
                 "yes" if member.name in entry.signed else "no",
             )
             for member, promised in weighed.review.members
@@ -214,7 +214,7 @@ def cost(weighed: Weighed) -> str:
     found = weighed.budget
     if found is None:
         return "It charges nothing here: a coordinator has no records."
-    before = f"epsilon {rounded_up(found.spent)} of {found.epsilon:g} is spent"
+    before = f"epsilon {rounded_up(found.spent)} of {rounded_down(found.epsilon, 6)} is spent"
     if found.promised > found.spent:
         before += f", {rounded_up(found.promised)} with the runs that you have approved"
     return (

@@ -7,7 +7,7 @@ from pathlib import Path
 from tacit.cli.budgeting import check_table, warn_of
 from tacit.cli.console import emit, guarded, say
 from tacit.errors import ConfigError
-from tacit.privacy.digits import short
+from tacit.privacy.digits import rounded_down, short
 
 
 def join(
@@ -111,7 +111,8 @@ def budget(folder: Path, dataset: str, epsilon: float, delta: float, data: Path 
             check_table(data)
         warn_of(epsilon, delta)
         set_budget(site, dataset, epsilon, delta, data)
-        say(f"{dataset} may cost epsilon {epsilon:g} at delta {short(delta)} over all runs.")
+        most = f"epsilon {rounded_down(epsilon, 6)} at delta {short(delta)}"
+        say(f"{dataset} may cost {most} over all runs.")
         return 0
 
     return guarded(command, as_json=False)

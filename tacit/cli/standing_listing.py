@@ -9,7 +9,7 @@ import tacit
 from tacit.cli.console import emit, guarded, say, table
 from tacit.cli.standing_approving import cost
 from tacit.errors import TacitError
-from tacit.privacy.digits import rounded_up, short
+from tacit.privacy.digits import rounded_down, rounded_up, short
 
 _AGAIN = ". It is tried again when the agent is started: tacit site stop, then tacit site serve"
 
@@ -82,7 +82,8 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
         spent, promised = each["spent"], each["promised"]
         more = f"; with approved runs at most {rounded_up(promised)}" if promised > spent else ""
         say(
-            f"Budget of {each['name']}: epsilon {rounded_up(spent)} of {each['epsilon']:g} spent"
+            f"Budget of {each['name']}: epsilon {rounded_up(spent)} of "
+            f"{rounded_down(each['epsilon'], 6)} spent"
             f"{more} (delta {short(each['delta'])}){_claim(each)}."
         )
     for number, told in found["problems"].items():
@@ -97,7 +98,7 @@ def _show(found: dict[str, Any], told_of: dict[str, str]) -> None:
                 each["run"][:12],
                 each["title"],
                 each["method"],
-                "" if each["epsilon"] is None else f"{each['epsilon']:g}{_claim(each)}",
+                "" if each["epsilon"] is None else rounded_up(each["epsilon"], 6) + _claim(each),
                 ", ".join(each["signed"]),
                 _state(each),
             )

@@ -33,6 +33,12 @@ from tacit.privacy.query import AbstractQuery, own_public
 from tacit.problem.task import Task
 from tacit.types import Combine, Context, Inbox, Index, Oracle, Role, Unit, Vector
 
+MOST_PHASES = 64
+"""Phases of a method for which the keys of a run have room."""
+
+MOST_REPEAT = 2**24
+"""Repetitions of a phase for which they have room: one more would draw the noise of the first."""
+
 
 @checked(ConfigError)
 @dataclass(frozen=True)
@@ -48,7 +54,8 @@ class Phase:
         update: `(state, inbox, context) -> state` at the receiver.
         query: query to the sender's private objective.
         release: protection of the answer; given if and only if `query` is.
-        repeat: number of repetitions in a row (local steps); `Context.step` counts them.
+        repeat: number of repetitions in a row (local steps), from 1 to 2^24; `Context.step` counts
+            them.
         combine: whether the receiver sees each message or only their sum.
         rounds: rounds in which the phase runs, and so the number of its releases.
         point: whether the message is a candidate for the answer, shape `(p,)`, or has one beside
@@ -78,8 +85,11 @@ class Phase:
             raise ConfigError(f"phase {self.name!r}: give query and release together or neither")
         if (self.receiver is None) != (self.update is None):
             raise ConfigError(f"phase {self.name!r}: give receiver and update together or neither")
-        if self.repeat < 1:
-            raise ConfigError(f"phase {self.name!r}: repeat={self.repeat} must be at least 1")
+        if not 1 <= self.repeat <= MOST_REPEAT:
+            raise ConfigError(
+                f"phase {self.name!r}: repeat={self.repeat} must be at least 1 and at most "
+                f"{MOST_REPEAT:,}"
+            )
         self.hides.check(self)
 
     @property
@@ -149,7 +159,7 @@ class AbstractMethod(eqx.Module):
 
     @abc.abstractmethod
     def phases(self) -> tuple[Phase, ...]:
-        """The algorithm box, in order."""
+        """The algorithm box, in order: from 1 to 64 phases."""
 
     @abc.abstractmethod
     def solution(self, state: Any) -> Vector:
@@ -245,17 +255,19 @@ def phases_of(method: AbstractMethod) -> tuple[Phase, ...]:
     """The table of phases.
 
     Raises:
-        ConfigError: something else than at least one phase.
+        ConfigError: something else than 1 to 64 phases.
     """
     named = f"{type(method).__name__}.phases"
     return tuple(answer(method.phases, named=named, takes="", fits=_phases, public=True))
 
 
 def _phases(value: Any) -> str:
-    wanted = "give a tuple of tacit.method.Phase(...), at least one"
+    wanted = f"give a tuple of tacit.method.Phase(...), at least one and at most {MOST_PHASES}"
     if not isinstance(value, tuple | list):
         return wanted
     if not value:
         return f"it is empty; {wanted}"
+    if len(value) > MOST_PHASES:
+        return f"it has {len(value)} phases, and later ones would repeat noise; {wanted}"
     bad = [each for each in value if not isinstance(each, Phase)]
     return f"{checks.shown(bad[0])} in it is no phase; {wanted}" if bad else ""

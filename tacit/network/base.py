@@ -127,6 +127,14 @@ class AbstractNetwork(eqx.Module):
         return self.participations(rounds, public_key)
 
     @property
+    def sums_again(self) -> bool:
+        """Whether a sum may be requested again, as an agent that joined a round goes missing.
+
+        By default so for a network that counts `attempts` itself.
+        """
+        return type(self).attempts is not AbstractNetwork.attempts
+
+    @property
     def carrier(self) -> AbstractNetwork:
         """The network that carries the messages: this one, unless a network overrides it.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,18 +15,33 @@ from tacit.errors import NetworkError
 from tacit.network.base import AbstractNetwork
 
 _BITS = 24
-"""Random bits of a coin: few enough for float32, so that a draw is the same in any precision."""
+"""Random bits of a coin."""
+
+
+def heads_of(probability: float | Float[np.ndarray, ""]) -> UInt32[np.ndarray, ""]:
+    """How many of the 2^24 values of a coin are true, for a probability in [0, 1], rounded up.
+
+    Counted on the host: a run in single precision would round the probability, so that somebody
+    takes part whom the accountant, which is always in double precision, counts as missing.
+    """
+    return np.asarray(math.ceil(float(probability) * 2.0**_BITS), dtype=np.uint32)
 
 
 def coins(
     public_key: PRNGKeyArray,
     round: Int[ArrayLike, ""],
     ids: Int[ArrayLike, " ids"],
-    probability: Float[ArrayLike, ""],
+    heads: UInt32[ArrayLike, ""],
 ) -> Bool[Array, " ids"]:
-    """One independent coin for every id and round, true with `probability` (to within 2^-24).
+    """One independent coin for every id and round, the same in any precision.
 
     Each coin folds in its own id, so that one of them can be drawn without the others.
+
+    Args:
+        public_key: key that everybody knows.
+        round: number of the round.
+        ids: numbers of the coins.
+        heads: number of the values of a coin that are true, by `heads_of`.
     """
     key = jax.random.fold_in(public_key, round)
 
@@ -32,7 +49,7 @@ def coins(
         return jax.random.bits(jax.random.fold_in(key, id), dtype=jnp.uint32)
 
     bits = jax.vmap(draw)(jnp.asarray(ids))
-    return (bits >> (32 - _BITS)) < jnp.asarray(probability) * 2.0**_BITS
+    return (bits >> (32 - _BITS)) < jnp.asarray(heads)
 
 
 def as_probability(value: object, what: str) -> Float[np.ndarray, ""]:

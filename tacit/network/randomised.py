@@ -5,11 +5,11 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from tacit.errors import NetworkError
 from tacit.network.base import Mixing
-from tacit.network.draws import as_probability, coins, count_participations
+from tacit.network.draws import as_probability, coins, count_participations, heads_of
 from tacit.network.graph import Graph
 from tacit.network.peers import AbstractPeerNetwork
 from tacit.ranges import One
@@ -33,15 +33,17 @@ class RandomActivation(AbstractPeerNetwork):
     """
 
     probability: Float[ArrayLike, ""]
+    _awake: UInt32[ArrayLike, ""]
 
     def __init__(self, graph: Graph, probability: One) -> None:
         _require_undirected(graph, "RandomActivation")
         self.probability = as_probability(probability, "probability")
+        self._awake = heads_of(self.probability)
         super().__init__(graph.links, graph.kind, _connectivity(self.probability), varying=True)
 
     def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:
         """Metropolis weights between the agents that are active in this round."""
-        awake = coins(public_key, round, np.arange(self.agents), self.probability)
+        awake = coins(public_key, round, np.arange(self.agents), self._awake)
         receivers, senders = jnp.asarray(self.receivers), jnp.asarray(self.senders)
         active = awake[receivers] & awake[senders]
         weight, self_weight = _metropolis(receivers, senders, active, self.agents)
@@ -73,6 +75,7 @@ class LinkFailure(AbstractPeerNetwork):
 
     edges: Int[ArrayLike, " links"]
     survival: Float[ArrayLike, ""]
+    _survive: UInt32[ArrayLike, ""]
 
     def __init__(self, graph: Graph, probability: One) -> None:
         _require_undirected(graph, "LinkFailure")
@@ -80,6 +83,7 @@ class LinkFailure(AbstractPeerNetwork):
         if failure.ndim or not 0.0 <= failure < 1.0:
             raise NetworkError(f"probability={probability} must be at least 0 and below 1")
         self.survival = np.asarray(1.0 - failure)
+        self._survive = heads_of(self.survival)
         super().__init__(graph.links, graph.kind, _connectivity(self.survival), varying=True)
         ends = np.sort(np.stack([graph.links.receivers, graph.links.senders]), axis=0)
         keys = ends[0].astype(np.int64) * graph.agents + ends[1]
@@ -88,7 +92,7 @@ class LinkFailure(AbstractPeerNetwork):
     def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:
         """Metropolis weights on the links that have not failed in this round."""
         edges = jnp.asarray(self.edges)
-        active = coins(public_key, round, np.arange(edges.size // 2), self.survival)[edges]
+        active = coins(public_key, round, np.arange(edges.size // 2), self._survive)[edges]
         receivers, senders = jnp.asarray(self.receivers), jnp.asarray(self.senders)
         weight, self_weight = _metropolis(receivers, senders, active, self.agents)
         return Mixing(active, weight, self_weight, jnp.ones(self.agents, dtype=bool))

@@ -9,12 +9,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray, UInt32
 
 from tacit import checks
 from tacit.errors import NetworkError
 from tacit.network.base import AbstractNetwork, Mixing
-from tacit.network.draws import as_probability, coins, count_participations
+from tacit.network.draws import as_probability, coins, count_participations, heads_of
 
 _MISSING = 7_349
 """Folded into the public key for dropouts: other coins than for participation."""
@@ -50,6 +50,8 @@ class Coordinator(AbstractNetwork):
     varying: bool = eqx.field(static=True)
     directed: bool = eqx.field(static=True)
     coordinated: bool = eqx.field(static=True)
+    _joins: UInt32[ArrayLike, ""] | None
+    _goes: UInt32[ArrayLike, ""] | None
 
     def __init__(
         self,
@@ -77,6 +79,8 @@ class Coordinator(AbstractNetwork):
         if dropout is not None and not 0.0 < dropout < 1.0:
             raise NetworkError(f"dropout={dropout!r} must be above 0 and below 1")
         self.dropout = None if dropout is None else np.asarray(dropout)
+        self._joins = None if self.probability is None else heads_of(self.probability)
+        self._goes = None if self.dropout is None else heads_of(self.dropout)
         self.receivers = np.zeros(0, dtype=np.int32)
         self.senders = np.zeros(0, dtype=np.int32)
         self.names = names
@@ -103,14 +107,14 @@ class Coordinator(AbstractNetwork):
         )
 
     def _announced(self, round: Any, public_key: PRNGKeyArray) -> Any:
-        if self.probability is None:
+        if self._joins is None:
             return np.ones(self.agents, dtype=bool)
-        return coins(public_key, round, np.arange(self.agents), self.probability)
+        return coins(public_key, round, np.arange(self.agents), self._joins)
 
     def _missing(self, round: Any, public_key: PRNGKeyArray) -> Any:
-        assert self.dropout is not None
+        assert self._goes is not None
         key = jax.random.fold_in(public_key, _MISSING)
-        return coins(key, round, np.arange(self.agents), self.dropout)
+        return coins(key, round, np.arange(self.agents), self._goes)
 
     def neighbours(self) -> Int[Array, "agents slots"]:
         """An empty table: no client receives from another."""
@@ -126,6 +130,11 @@ class Coordinator(AbstractNetwork):
         if not self.varying:
             return np.full(self.agents, rounds)
         return count_participations(self, rounds, public_key)
+
+    @property
+    def sums_again(self) -> bool:
+        """Whether clients go missing in rounds that they joined."""
+        return self.dropout is not None or type(self).attempts is not Coordinator.attempts
 
     def attempts(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
         """How often a client answers: once per round, and again where another went missing."""

@@ -16,6 +16,7 @@ from tacit.arguments import checked
 from tacit.arguments.answers import answer
 from tacit.errors import PrivacyError
 from tacit.privacy import accounting, gaussian_dp
+from tacit.privacy.digits import rounded_up
 from tacit.privacy.event import Event
 from tacit.privacy.tally import Tally
 from tacit.ranges import Real
@@ -166,9 +167,9 @@ def _bracket(quick: Callable[[float], float], epsilon: float, delta: float) -> f
         if high > _LARGEST:
             raise PrivacyError(
                 f"no noise meets epsilon={epsilon!r} with delta={delta!r}: even a noise multiplier "
-                f"of {_LARGEST:g} costs epsilon = {quick(_LARGEST):.3g}. Gaussian noise needs "
-                "delta > 0, and a value released without noise, or with fixed noise, costs the "
-                "same whatever the multiplier is"
+                f"of {_LARGEST:g} costs epsilon = {rounded_up(quick(_LARGEST))}. Gaussian noise "
+                "needs delta > 0, and a value released without noise, or with fixed noise, costs "
+                "the same whatever the multiplier is"
             )
     low = high / 2.0
     while quick(low) <= epsilon:

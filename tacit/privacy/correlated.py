@@ -208,6 +208,14 @@ class PairNoise(AbstractHiding):
                 "what a person has at several sites moves the mean together, and no rule for that "
                 "is proved here; leave it at 1, or take local noise (dpsg)"
             )
+        phases = [phase for phase in method.phases() if phase.hides.shares]
+        other = next((p for p in phases if p.hides.masks.pairs != self.masks.pairs), None)
+        if other is not None:
+            raise PrivacyError(
+                f"the masks of phase {other.name!r} are shared by other pairs of agents than those "
+                "of another phase, and an agent has one key a pair for the whole run; give all "
+                "phases the same PairMasks(pairs=...)"
+            )
 
     def event(self, own: Event, public: PublicContext) -> Event:
         coalition, agents = self.masks.coalition, public.agents

@@ -55,7 +55,7 @@ class Masks:
         min_cohort: minimum number of agents in a sum, 2 or more and above `coalition`; all of them
             if `None`.
         attempts: maximum number of sums that the run may release, counting those abandoned because
-            an agent is missing.
+            an agent is missing. Neither this nor `spare` goes with samples of the records.
         spare: the same limit in other terms: number of sums that may be tried again over the whole
             run, each charged as the most expensive one of the run. With neither, none between
             sites, and in a simulation as many as its rounds take.
@@ -206,6 +206,7 @@ class SecureSum(AbstractHiding):
                 f"masks cancel in whole numbers modulo 2^64, which by={network.by!r} cannot sum; "
                 "use by='tree' or by='flooding'"
             )
+        self._check_samples(hidden, network)
         if network.varying and self.masks.min_cohort is None:
             raise PrivacyError(
                 "masks: not all agents take part in every round here, and min_cohort is not given; "
@@ -221,6 +222,24 @@ class SecureSum(AbstractHiding):
             )
         if np.ptp(network.client_weight) > 0:
             raise NetworkError("a masked sum weighs all agents alike, and this network does not")
+
+    def _check_samples(self, hidden: Any, network: Any) -> None:
+        """Refuse samples in sums that are tried again: both tries are answered from one sample."""
+        sampled = next((phase for phase in hidden if phase.query.rate < 1.0), None)
+        masks = self.masks
+        if masks.spare or masks.attempts is not None:
+            limit = f"attempts={masks.attempts}" if masks.spare is None else f"spare={masks.spare}"
+            remedy = f"leave {limit} out of the masks"
+        elif network.sums_again:
+            remedy = "take a network in which nobody goes missing (no dropout)"
+        else:
+            return
+        if sampled is not None:
+            raise PrivacyError(
+                f"the sum of phase {sampled.name!r} is of a sample of the records "
+                f"(rate {sampled.query.rate:g}) and may be tried again, of the same sample, which "
+                f"costs more than a fresh one; leave sampling at 1, or {remedy}"
+            )
 
     def event(self, own: Event, public: PublicContext) -> Event:
         cohort = self.masks.cohort(public.agents)

@@ -305,8 +305,20 @@ def point_of(query: AbstractQuery, state: State, context: Context) -> Params:
 
 
 def sample(key: PRNGKeyArray, units: int, rate: float) -> Bool[Array, " n"] | None:
-    """Which units take part: each with probability `rate`, independently; `None` for all."""
-    return None if rate >= 1.0 else jax.random.bernoulli(key, rate, (units,))
+    """Which units take part: each with probability `rate`, independently; `None` for all.
+
+    A unit has 52 random bits in any precision, and the share of their values that is drawn is
+    `rate` rounded down, so that it never exceeds what the accountant counts.
+    """
+    if rate >= 1.0:
+        return None
+    high, low = map(np.uint32, divmod(int(rate * 2.0**52), 2**20))
+    if jax.dtypes.canonicalize_dtype(np.uint64) == np.uint64:
+        words = jax.random.bits(key, (units,), np.uint64)
+        first, second = (words >> 32).astype(np.uint32), words.astype(np.uint32)
+    else:  # in single precision there are no words of 64 bits
+        first, second = jax.random.bits(key, (2, units), np.uint32)
+    return (first < high) | ((first == high) & ((second >> 12) < low))
 
 
 def _of_a_sum(bound: float, rate: float, public: PublicContext, relation: Relation) -> float:

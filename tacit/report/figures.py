@@ -10,9 +10,10 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tacit.privacy.digits import rounded_down
 from tacit.report.canvas import blank
 from tacit.report.data import Column, Row
-from tacit.report.tables import number
+from tacit.report.tables import cost
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -128,14 +129,15 @@ def spending(rounds: Column, epsilon: Column, budget: float | int | None = None)
         line={"color": BLUE, "width": 2.5, "shape": "hv"},
         fill="tozeroy",
         fillcolor="rgba(27, 127, 189, 0.12)",
-        hovertemplate="round %{x}<br>epsilon %{y:.4g}<extra></extra>",
+        text=[cost(value) for value in spent],
+        hovertemplate="round %{x}<br>epsilon %{text}<extra></extra>",
     )
     top = max([value for value in spent if value is not None], default=1.0)
     if budget is not None and math.isfinite(budget):
         figure.add_hline(
             y=budget,
             line={"color": ORANGE, "width": 2, "dash": "dash"},
-            annotation_text=f"budget {number(budget)}",
+            annotation_text=f"budget {rounded_down(budget, 4)}",
             annotation_position="top left",
         )
         top = max(top, budget)

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tacit.privacy.digits import rounded_down
 from tacit.problem.scores import kept_in_words, share_kept
 from tacit.report import comparing, drawing, figures, masking, words
 from tacit.report.canvas import for_page
 from tacit.report.curves import survival
 from tacit.report.data import COMPARED, PUBLIC_HISTORY, Column, ReportData, Row
-from tacit.report.tables import Table, heading, number, sideways, table
+from tacit.report.tables import Table, cost, heading, number, sideways, table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -372,9 +373,9 @@ def _spending(data: ReportData) -> Section | None:
     epsilon = data.history.get("epsilon", ())
     if all(figures.finite(value) is None for value in epsilon):
         return None
-    caption = f"Largest epsilon of any site after each round. At the end: {words.last(epsilon)}"
+    caption = f"Largest epsilon of any site after each round. At the end: {cost(epsilon[-1])}"
     if data.epsilon_budget is not None:
-        caption += f" of a budget of {number(data.epsilon_budget)}"
+        caption += f" of a budget of {rounded_down(data.epsilon_budget, 4)}"
     condition = words.CONDITIONS.get(data.guarantee_status)
     if condition:
         caption += f" ({condition})"

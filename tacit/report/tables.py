@@ -6,9 +6,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from tacit.privacy.digits import short
+from tacit.privacy.digits import rounded_up, short
 from tacit.report.data import Row
 
 HEADINGS = {
@@ -32,6 +33,9 @@ HEADINGS = {
     "pooled": "Pooled, no privacy",
 }
 """Headings that do not follow from the column name."""
+
+COSTS = ("epsilon", "delta")
+"""Columns whose numbers are rounded up, so that no cost is understated."""
 
 _NUMBER = re.compile(r"[<-]?\d[\d.,]*(e[+-]?\d+)?")
 
@@ -70,7 +74,7 @@ def table(rows: Sequence[Row], most: int = 50) -> Table:
         headings=tuple(heading(name) for name in names),
         numeric=tuple(all(_aligned(row.get(name)) for row in rows) for name in names),
         rows=tuple(
-            zip(*(_column([row.get(name) for row in shown]) for name in names), strict=True)
+            zip(*(_column([row.get(name) for row in shown], name) for name in names), strict=True)
         ),
         omitted=len(rows) - len(shown),
     )
@@ -87,7 +91,9 @@ def sideways(rows: Sequence[Row], key: str) -> Table:
     return Table(
         headings=(heading(key), *(number(row.get(key)) for row in rows)),
         numeric=(False,) * (len(rows) + 1),
-        rows=tuple((heading(name), *(number(row.get(name)) for row in rows)) for name in names),
+        rows=tuple(
+            (heading(name), *(_cell(row.get(name), name) for row in rows)) for name in names
+        ),
         row_headings=True,
     )
 
@@ -130,22 +136,46 @@ def number(value: Any) -> str:
     return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
 
 
-def _column(values: Sequence[Any]) -> list[str]:
+def cost(value: Any) -> str:
+    """An epsilon or a delta: as `number` prints it, but rounded up.
+
+    Example:
+        >>> cost(1.00049), cost(2.0), cost(float("inf"))
+        ('1.001', '2', '∞')
+    """
+    if value is None or not _is_number(value) or not 0.0 < float(value) < math.inf:
+        return number(value)
+    return rounded_up(float(value))
+
+
+def _cell(value: Any, name: str) -> str:
+    return cost(value) if name in COSTS else number(value)
+
+
+def _column(values: Sequence[Any], name: str) -> list[str]:
     """The cells of a column, with the same number of decimals where four digits allow it."""
     if not all(_is_number(value) for value in values):
-        return [number(value) for value in values]
+        return [_cell(value, name) for value in values]
     sizes = [abs(float(v)) for v in values if v is not None and math.isfinite(v) and v != 0]
     if not sizes or all(size == int(size) for size in sizes):
-        return [number(value) for value in values]
+        return [_cell(value, name) for value in values]
     decimals = 3 - max(0, math.floor(math.log10(max(sizes))))
     if decimals < 1 or min(sizes) < 10.0 ** (1 - decimals):
-        return [number(value) for value in values]
+        return [_cell(value, name) for value in values]
+    if name in COSTS:
+        values = [None if value is None else _raised(float(value), decimals) for value in values]
     return [
         f"{value:.{decimals}f}".replace("-", "\N{MINUS SIGN}")
         if value is not None and math.isfinite(value)
         else number(value)
         for value in values
     ]
+
+
+def _raised(value: float, decimals: int) -> float:
+    if not math.isfinite(value):
+        return value
+    return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-decimals), ROUND_CEILING))
 
 
 def duration(seconds: float | int) -> str:

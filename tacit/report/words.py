@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.report.data import Column, ReportData, shows_private
-from tacit.report.tables import duration, number
+from tacit.report.tables import cost, duration, number
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def explanation(data: ReportData) -> list[tuple[str, str]]:
     else:
         terms.append(
             (
-                f"Epsilon = {number(epsilon)}{qualified}",
+                f"Epsilon = {cost(epsilon)}{qualified}",
                 _bound(data.guarantee_status, epsilon)
                 + " Smaller is more private; 0 reveals nothing.",
             )
@@ -127,9 +127,9 @@ def explanation(data: ReportData) -> list[tuple[str, str]]:
     if delta is not None:
         terms.append(
             (
-                f"Delta = {number(delta)}{qualified}",
+                f"Delta = {cost(delta)}{qualified}",
                 "The slack of that bound: no event becomes more probable than the factor allows "
-                f"by more than {number(delta)}. It should be far below one over the number of "
+                f"by more than {cost(delta)}. It should be far below one over the number of "
                 f"{_counted(data)}.",
             )
         )
@@ -158,7 +158,7 @@ def _bound(status: str, epsilon: float) -> str:
     told = "how much the messages reveal about one protected unit"
     odds = (
         "the odds of one version of the unit against another by at most a factor "
-        f"e^{number(epsilon)} = {number(_exp(epsilon))}, up to delta."
+        f"e^{cost(epsilon)} = {number(_exp(epsilon))}, up to delta."
     )
     if status == "refuted":
         return f"It was claimed to bound {told}. The claim is refuted: they reveal more."

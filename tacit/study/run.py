@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ import tacit._engine.runner
 from tacit._engine.loop import Progress
 from tacit._engine.result import Result
 from tacit._engine.runner import Simulation
+from tacit._jobs.store import digest_of
 from tacit.arguments import checked, remedy
 from tacit.data.schema import Altered, Feature
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
@@ -55,6 +56,7 @@ class Assembled:
         notes: other changes made to the data.
         altered: what preparation changed in the records (simulation only), if that is known.
         taken: declarations of columns with what was taken from the records, assumed public.
+        contents: digests of the files of the records, as they were read.
     """
 
     source: Source
@@ -65,6 +67,7 @@ class Assembled:
     notes: tuple[str, ...]
     altered: Altered | None = None
     taken: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
+    contents: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Assembled {self.source.name}: {self.problem!r}, {self.network!r}>"
@@ -111,7 +114,7 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
     Args:
         source: study file.
         like: another study; if it has the same records, divided alike, and the same problem, these
-            are reused instead of being read again.
+            are reused instead of being read again. A file that has changed has other records.
 
     Raises:
         ConfigError: anything wrong with the study or its data, with the line of the file.
@@ -123,7 +126,9 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
                 f"hold_out={source.study.run.hold_out} keeps records back for scores of a model, "
                 "and none is fitted; leave it out"
             )
-    if like is not None and _records(like.source) == _records(source):
+    contents = _contents(source)
+    same = like is not None and like.contents == contents
+    if like is not None and same and _records(like.source) == _records(source):
         _check_values(source, like.problem)
         names = like.problem.names
         return replace(
@@ -158,7 +163,17 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
         notes=prepared.notes,
         altered=prepared.altered,
         taken=prepared.taken,
+        contents=contents,
     )
+
+
+def _contents(source: Source) -> tuple[str, ...]:
+    """Digests of the files of the records; empty if one cannot be read, which loading tells."""
+    data = source.study.data
+    files = () if data is None else (data.path, data.labels)
+    with suppress(RuntimeFailure):
+        return tuple(digest_of(source.folder / each) for each in files if each is not None)
+    return ()
 
 
 def _check_values(source: Source, problem: Task) -> None:

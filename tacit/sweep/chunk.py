@@ -25,6 +25,7 @@ from tacit._engine.keys import trial_key
 from tacit._engine.runner import run
 from tacit._engine.shortened import shortened
 from tacit._engine.simulate import simulate
+from tacit._jobs.store import digest_of
 from tacit.errors import ConfigError
 from tacit.method.answer import Answer
 from tacit.method.stated import prepared
@@ -65,6 +66,7 @@ def chunk(
 
     Raises:
         ConfigError: such a package or code is not here, or is a different one.
+        RuntimeFailure: a file of the records cannot be read.
 
     Returns:
         `finished`: for every run, whether it stayed finite; `measured`: name to one number per run,
@@ -73,7 +75,8 @@ def chunk(
         it may be; `shortened`: what the clip shortens in the first trial of the cell, and of which
         share of the records.
     """
-    ready = _cell(json.dumps(study), data, labels, folder)
+    contents = tuple(digest_of(Path(each)) for each in (data, labels) if each is not None)
+    ready = _cell(json.dumps(study), data, labels, folder, contents)
     cell, reference = ready.assembled, ready.reference
     here = installed(cell.source.foreign)
     if here != (parts or {}):
@@ -192,8 +195,13 @@ _last: list[Ready] = []
 
 
 @functools.lru_cache(maxsize=4)
-def _cell(study: str, data: str | None, labels: str | None, folder: str) -> Ready:
-    """A cell, built once for all its chunks; cells share records and pooled fit where they can."""
+def _cell(
+    study: str, data: str | None, labels: str | None, folder: str, contents: tuple[str, ...]
+) -> Ready:
+    """A cell, built once for all its chunks; cells share records and pooled fit where they can.
+
+    The digests of the files are arguments, so that a cell of other contents is another one.
+    """
     document = json.loads(study)
     places = {"path": data, "labels": labels}
     if data is not None:
@@ -208,7 +216,10 @@ def _cell(study: str, data: str | None, labels: str | None, folder: str) -> Read
         reference = assembled.problem.reference() if reference is None else reference
     ready = Ready.of(assembled, reference)
     if source.statistics:
-        shared = like is not None and _unbudgeted(like.assembled) == _unbudgeted(assembled)
+        shared = like is not None and assembled.problem is like.assembled.problem
+        shared = (
+            shared and like is not None and _unbudgeted(like.assembled) == _unbudgeted(assembled)
+        )
         exact = like.exact if shared and like is not None else _exact(assembled)
         ready = replace(ready, exact=exact)
     _last[:] = [ready]

@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit._engine.agent_step import At
 from tacit._engine.compiled import lay_out
-from tacit._engine.contract import Contract, contract
+from tacit._engine.contract import Contract, check_samples, contract
 from tacit._engine.inputs import check_arguments
 from tacit._engine.plan import Plan, as_arrays
 from tacit.data.schema import Prepared
@@ -152,6 +152,7 @@ def declared(
             grid=grid,
             most_records=counts,
         )
+        check_samples(agreed.releases)  # also of a rehearsal with simulated noise
         _ = agreed.guarantee  # a guarantee that cannot hold is refused here, by the study's line
         plan, _ = lay_out(agreed, problem, divergence=study.run.divergence)
         schedule = Schedule(plan, agreed.turns)
@@ -249,11 +250,6 @@ def _check_method(method: AbstractMethod) -> None:
         raise PrivacyError(
             f"{type(method).__name__} has no budget, and between sites private values would leave "
             "as they are; give the study a section [privacy] and a method that uses it"
-        )
-    if privacy.sampling < 1.0:
-        raise PrivacyError(
-            f"sampling={privacy.sampling!r}: what a secret sample of records gains rests on a "
-            "generator that is not built for secrets; between sites leave sampling at 1"
         )
     if privacy.sites_per_person > 1:
         raise PrivacyError(

@@ -21,6 +21,7 @@ from tacit.method import PaperClaim
 from tacit.method.phase import Phase
 from tacit.method.releases import Releases
 from tacit.privacy import accounting
+from tacit.privacy.digits import rounded_up
 from tacit.privacy.event import GaussianRelease, LaplaceRelease, NonPrivate, Repeated
 from tacit.privacy.guarantee import Status
 from tacit.privacy.guarantees import Guarantees
@@ -93,7 +94,8 @@ def test_fixed_noise_beyond_the_budget_is_told_by_phase_with_its_cost() -> None:
     privacy = Privacy(clip=0.5, epsilon=1.0, delta=1e-5)
     alone = accounting.epsilon([Repeated(GaussianRelease(5.0), 5)], 1e-5)
     assert alone > 1.0
-    told = f"phase 'fixed' has a fixed noise multiplier of 5 and costs epsilon = {alone:.3g} "
+    cost = rounded_up(alone)
+    told = f"phase 'fixed' has a fixed noise multiplier of 5 and costs epsilon = {cost} "
     with pytest.raises(PrivacyError, match=re.escape(told)) as error:
         calibrated(Fixed(0.1, privacy=privacy, noise=gaussian(5.0)), owners())
     assert "budget of epsilon = 1 at delta = 1e-5" in str(error.value)

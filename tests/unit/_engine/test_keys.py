@@ -16,6 +16,10 @@ from tacit._engine.keys import (
     seeded_key,
     trial_key,
 )
+from tacit.errors import ConfigError
+from tacit.method.phase import MOST_PHASES, MOST_REPEAT, Phase, phases_of
+from tacit.types import Role
+from tests.unit.testing.planted import Right
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 
@@ -34,6 +38,32 @@ def test_all_keys_differ() -> None:
             seen.add(tuple(np.asarray(jax.random.key_data(key))))
             count += 1
     assert len(seen) == count
+
+
+def test_the_last_steps_of_the_last_phases_have_keys_of_their_own() -> None:
+    steps = (0, 1, MOST_REPEAT - 1)
+    places = list(itertools.product((0, 1, MOST_PHASES - 1), steps))
+    keys = [key for place in places for key in phase_keys(seeded_key(0), 0, *place)]
+    assert len({tuple(np.asarray(jax.random.key_data(key))) for key in keys}) == 4 * len(places)
+
+
+def test_more_phases_or_steps_than_there_are_keys_for_are_refused() -> None:
+    def phase(repeat: int) -> Phase:
+        return Phase(
+            "step", Role.PEER, lambda state, released, context: (state, None), repeat=repeat
+        )
+
+    assert phase(MOST_REPEAT).repeat == MOST_REPEAT
+    with pytest.raises(ConfigError, match=r"'step': repeat=16777217 .* at most 16,777,216"):
+        phase(MOST_REPEAT + 1)
+
+    class Many(Right):
+        def phases(self) -> tuple[Phase, ...]:
+            return super().phases() * round(10 * self.step)
+
+    assert len(phases_of(Many(6.4))) == MOST_PHASES
+    with pytest.raises(ConfigError, match="it has 65 phases"):
+        phases_of(Many(6.5))
 
 
 @pytest.mark.parametrize(

@@ -309,6 +309,48 @@ def test_that_a_query_of_others_draws_what_it_says_is_an_assumption() -> None:
     assert any("draws every record with the probability 0.1" in one for one in worst.assumptions)
 
 
+class OwnRate(tacit.GradientDescent):
+    """It asks a sample of the records, of which its budget says nothing."""
+
+    def phases(self) -> tuple[Phase, ...]:
+        return tuple(map(self.sampled, super().phases()))
+
+    def sampled(self, phase: Phase) -> Phase:
+        if not isinstance(phase.query, ClippedGradient):
+            return phase
+        query = ClippedGradient(phase.query.point, phase.query.clip, rate=0.02)
+        return dataclasses.replace(phase, query=query)
+
+
+def test_a_sum_that_may_be_tried_again_is_of_all_records() -> None:
+    """Both tries would be answered from one sample."""
+
+    def agreed(masks: Masks | None, star: Any, kind: Any = OwnRate, **given: Any) -> Any:
+        given |= {"masks": masks, "relation": Relation.ADD_REMOVE}
+        method = kind(step=0.1, privacy=dataclasses.replace(BUDGET, **given))
+        return tacit.contract(task(normaliser=50.0), star, method, rounds=3).guarantee.worst
+
+    class Losing(network.Coordinator):
+        def attempts(self, rounds: int, public_key: Any) -> Any:
+            return 2 * super().attempts(rounds, public_key)
+
+    few = Masks(min_cohort=2)
+    star, losing = network.Coordinator(4), network.Coordinator(4, dropout=0.1)
+    for masks, where, word in (
+        (dataclasses.replace(few, spare=1), star, "leave spare=1 out"),
+        (dataclasses.replace(few, attempts=4), star, "leave attempts=4 out"),
+        (few, losing, "no dropout"),
+        (few, Losing(4), "no dropout"),
+    ):
+        with pytest.raises(PrivacyError, match=rf"rate 0\.02.* tried again.*{word}"):
+            agreed(masks, where)
+        with pytest.raises(PrivacyError, match="tried again"):
+            agreed(masks, where, tacit.GradientDescent, sampling=0.02)
+        assert agreed(masks, where, tacit.GradientDescent).status == "proved"
+    assert agreed(few, star).epsilon == agreed(dataclasses.replace(few, spare=0), star).epsilon
+    assert agreed(None, losing).status == agreed(few, network.Coordinator(4, 0.9)).status
+
+
 def test_gaussian_masks_of_any_method_are_for_people_at_one_site() -> None:
     class Masked(Own):
         def phases(self) -> tuple[Phase, ...]:
@@ -331,6 +373,16 @@ def test_gaussian_masks_of_any_method_are_for_people_at_one_site() -> None:
             release = dataclasses.replace(phase.release, mechanism=noise)
             return (phase, dataclasses.replace(phase, name="again", release=release))
 
+    class Sparse(Masked):
+        def phases(self) -> tuple[Phase, ...]:
+            [phase] = super().phases()
+            ring = PairNoise(PairMasks(pairs=((0, 1), (1, 2), (2, 3), (0, 3)), coalition=1))
+            noise = dataclasses.replace(phase.release.mechanism, hides=ring)
+            release = dataclasses.replace(phase.release, mechanism=noise)
+            return (phase, dataclasses.replace(phase, name="again", release=release))
+
+    with pytest.raises(PrivacyError, match="'again' are shared by other pairs"):
+        tacit.contract(task(), network.complete(4), Sparse(BUDGET), rounds=5)
     several = dataclasses.replace(BUDGET, sites_per_person=2)
     with pytest.raises(PrivacyError, match="sites_per_person=2 does not go with Gaussian masks"):
         tacit.contract(task(), network.complete(4), Masked(several), rounds=5)

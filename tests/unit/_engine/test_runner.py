@@ -23,7 +23,7 @@ from tacit import (
     problem,
 )
 from tacit._engine.memory import exhausted
-from tacit.errors import ConfigError, NetworkError, ProblemError, RuntimeFailure
+from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError, RuntimeFailure
 from tests.conformance.table import task
 
 PRIVATE = Privacy(clip=1.0, epsilon=1.0)
@@ -229,6 +229,16 @@ def test_an_answer_that_is_chance_is_called_so() -> None:
     assert noise is not None
     told = f"is {noise / np.sqrt(3 * 2):.2g} times the clip"
     assert noise > 5.0 and told in str(result)
+
+
+def test_noise_that_a_precision_rounds_to_nothing_is_refused() -> None:
+    method = DPSG(step=0.1, privacy=Privacy(clip=1e-40, epsilon=1.0, delta=1e-5))
+    asked: dict[str, Any] = {"rounds": 1, "seed": 0}
+    with pytest.raises(PrivacyError, match=r"'iterate' has scale .* float32 .* no noise"):
+        tacit.run(
+            task(0), network.ring(4), method, **asked, runtime=Simulation(precision="float32")
+        )
+    assert tacit.run(task(0), network.ring(4), method, **asked).guarantee.worst.status == "proved"
 
 
 def test_more_trials_than_fit_in_memory_are_refused() -> None:

@@ -129,5 +129,6 @@ def test_what_stays_in_the_simulation_is_refused() -> None:
         [np.ones((4, 2))] * AGENTS, [np.ones(4)] * AGENTS, problem.Squared(), normaliser=4.0
     )
     privacy = Privacy(clip=1.0, epsilon=1.0, sampling=0.5, relation="add_remove")
-    with pytest.raises(PrivacyError, match="stay in the simulation"):
-        deployed_checks(task, network.ring(AGENTS), DPSG(step=0.1, privacy=privacy), 3, 0)
+    method = DPSG(step=0.1, privacy=privacy)
+    with pytest.raises(PrivacyError, match=r"sampling=0\.5 \(phase 'iterate'\)"):
+        deployed_checks(task, network.ring(AGENTS), method, 3, 0)

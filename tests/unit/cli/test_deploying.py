@@ -35,12 +35,12 @@ def test_what_a_run_was_charged_says_which_runs_its_ledger_knows() -> None:
     # no file is opened: the words follow from the options
     alone = Options(Path("run.toml"), Path("keys"), Path("state"), Path("data.csv"))
     said = _charged(6.9351, 6.9351, alone)
-    assert said.startswith("Epsilon charged to the ledger for this run: 6.935. That ledger is of ")
+    assert said.startswith("Epsilon charged to the ledger for this run: 6.936. That ledger is of ")
     assert "Give --ledger to add runs up." in said
     shared = replace(alone, ledger=Path("north.ledger"), dataset="stroke")
     assert _charged(6.9351, 13.8702, shared) == (
-        "Epsilon charged to the ledger for this run: 6.935; all runs on its budget for 'stroke', "
-        "this one included: 13.87."
+        "Epsilon charged to the ledger for this run: 6.936; all runs on its budget for 'stroke', "
+        "this one included: 13.88."
     )
 
 

@@ -111,6 +111,17 @@ def test_the_end_of_input_is_no_approval(three: Three, monkeypatch: pytest.Monke
     assert (code, "Not approved; nothing was signed." in output) == (1, True), output
 
 
+def test_what_a_run_promises_is_not_rounded_down(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = three.folder / "study.toml"
+    study.write_text(three.study(epsilon=1.00049).text)
+    monkeypatch.setattr("tacit.cli.standing_approving.sys", Mock())  # somebody is there
+    monkeypatch.setattr("builtins.input", Mock(side_effect=EOFError))
+    output = gives("propose", study, "--site", three.sites["north"].folder)[1]
+    assert any("south" in line and " 1.001 " in line for line in output.splitlines()), output
+
+
 def test_new_members_need_their_owners_fingerprint(three: Three) -> None:
     north, study = three.sites["north"].folder, three.folder / "study.toml"
     study.write_text(three.study().text)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tacit.cli import app
+from tacit.cli import app, rehearsing
 
 RUN = "ab" * 32
 
@@ -45,6 +45,18 @@ def test_it_says_where_a_member_is_and_for_whom_it_waits(tmp_path: Path) -> None
     assert "84.0 ms" in told and "20.0 ms" in told and "skipped" in told
     assert "1,234 accepted, 5 repeated, 0 refused" in told
     assert "Not running" not in told
+
+
+def test_no_cost_is_rounded_down_and_no_budget_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paid = {"spent": 1.00049, "epsilon": 1.2345678, "delta": 1e-6, "about": ""}
+    monkeypatch.setattr(rehearsing, "spent", lambda found: paid)
+    status = written(tmp_path, paid={"ledger": "ledger"})
+    told = CliRunner().invoke(app, ["status", str(status)]).output
+    assert "Spent: epsilon 1.001 of 1.23456 at delta 1e-6" in told
+    each = {"rounds": 1, "round_seconds": {"median": None}, "epsilon_spent": 1.00049}
+    assert rehearsing._members(["north"], [each])[1][0][-1] == "1.001"
 
 
 def test_it_says_that_a_member_does_not_run(tmp_path: Path) -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from tacit._engine.agent_step import At
+from tacit.cli import app
 from tacit.data.schema import Prepared
+from tacit.deploy.agreement import declared as laying_out
 from tacit.deploy.agreement.declared import Declared, charges, declared, releases
 from tacit.deploy.identity import keys
-from tacit.errors import PrivacyError
+from tacit.errors import ConfigError, PrivacyError
+from tacit.method import DPSG, Phase
 from tacit.privacy import accounting
 from tacit.privacy.event import Repeated
+from tacit.privacy.sensitivity import ClippedGradient
 from tests.sites import STUDY, a_manifest, member
 
 PEERS = "clip = 1.0"
@@ -41,6 +48,14 @@ def test_all_releases_together_cost_what_is_promised(made: list[keys.Keys], more
     assert accounting.epsilon(each, promised.delta) == pytest.approx(promised.epsilon, rel=1e-6)
     assert accounting.epsilon(charges(run, 0), promised.delta) == pytest.approx(promised.epsilon)
     assert promised.epsilon == pytest.approx(4.0, rel=1e-3) and promised.epsilon <= 4.0
+
+
+def test_a_manifest_does_not_tell_a_smaller_cost(made: list[keys.Keys], tmp_path: Path) -> None:
+    manifest = a_manifest(made, STUDY.replace("epsilon = 4.0", "epsilon = 1.00049"))
+    (tmp_path / "run.toml").write_text(manifest.toml())
+    said = CliRunner().invoke(app, ["manifest", "check", str(tmp_path / "run.toml")]).output
+    rows = [line for line in said.splitlines() if ".example:7447" in line]
+    assert rows and all(" 1.001 " in row for row in rows), said
 
 
 def test_noise_for_several_records_of_one_person_is_that_much_larger(
@@ -94,3 +109,32 @@ def test_noise_is_made_for_as_many_numbers_as_an_answer_has(
     assert noised[phase](np.zeros(size), At(0, phase)).shape == (size,)
     with pytest.raises(PrivacyError, match="grid"):
         noised[phase](np.zeros(size + 1), At(0, phase))
+
+
+class OwnRate(DPSG):
+    """It asks a sample of the records, of which its budget says nothing."""
+
+    def phases(self) -> tuple[Phase, ...]:
+        [phase] = super().phases()
+        query = phase.query
+        assert isinstance(query, ClippedGradient)
+        return (replace(phase, query=ClippedGradient(query.point, query.clip, rate=0.5)),)
+
+
+@pytest.mark.parametrize("grid", [True, False])
+def test_no_query_asks_a_sample_whatever_the_budget_says(
+    made: list[keys.Keys], monkeypatch: pytest.MonkeyPatch, grid: bool
+) -> None:
+    def build(*given: Any) -> OwnRate:
+        return OwnRate(step=0.1, privacy=built(*given).privacy)
+
+    built = laying_out.build_method
+    monkeypatch.setattr(laying_out, "build_method", build)
+    study = STUDY.replace(PEERS, PEERS + '\nrelation = "add_remove"').replace(
+        'loss = "logistic"', 'loss = "logistic"\nnormaliser = 20'
+    )
+    with (
+        jax.enable_x64(True),
+        pytest.raises(ConfigError, match=r"sampling=0\.5 \(phase 'iterate'\).*rate of queries"),
+    ):
+        declared(a_manifest(made, study), grid=grid)

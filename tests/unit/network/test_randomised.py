@@ -52,6 +52,15 @@ def test_participations_count_the_same_draws_in_every_precision():
     assert network.participations(0, KEY).tolist() == [0] * 6
 
 
+def test_draws_do_not_depend_on_how_a_precision_rounds_the_probability():
+    # just above the largest coin of round 0, to which single precision rounds it
+    network = RandomActivation(ring(6), (15_605_427 + 0.2) * 2.0**-24)
+    assert network.participations(1, KEY).tolist() == [1] * 6
+    assert np.asarray(network.mixing(0, KEY).participates).all()
+    links = LinkFailure(ring(6), 1.0 - (15_605_427 + 0.2) * 2.0**-24)
+    assert np.asarray(links.mixing(0, KEY).active).all()
+
+
 def test_links_fail_with_the_probability_at_both_ends(float64):
     network = LinkFailure(complete(12), 0.2)
     mixing = over_rounds(network, np.arange(200))

@@ -35,6 +35,16 @@ def test_sampled_clients_follow_from_the_public_key(float64):
     assert "drawn" in network.connectivity
 
 
+def test_who_is_missing_in_a_run_is_missing_for_the_accountant():
+    # just above a coin of round 0, to which single precision rounds it
+    network = Coordinator(4, dropout=(14_223_272 + 0.2) * 2.0**-24)
+    single = np.asarray(network.mixing(0, KEY).participates)
+    assert network.participations(1, KEY).tolist() == single.tolist() == [False] * 4
+    joins = Coordinator(4, probability=(13_897_776 + 0.2) * 2.0**-24)
+    single = np.asarray(joins.mixing(0, KEY).participates)
+    assert joins.participations(1, KEY).tolist() == single.tolist() == [True] * 4
+
+
 def test_clients_may_have_names():
     assert Coordinator(["oslo", "bern"]).names == ("oslo", "bern")
 

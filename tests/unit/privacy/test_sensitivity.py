@@ -279,6 +279,21 @@ def test_everybody_takes_part_at_rate_one_and_about_a_tenth_at_a_tenth() -> None
     assert abs(int(kept.sum()) - 1000) < 150  # 5 standard deviations
 
 
+def test_a_rare_sample_is_as_rare_in_single_precision() -> None:
+    # of 2^24 units none, where a rate rounded up to 2^-23 draws four
+    assert not np.any(sample(jax.random.key(1), 2**24, 1e-9))
+    for rate in (0.5, 1.0 - 2.0**-20):
+        kept = np.mean(np.asarray(sample(KEY, 2**16, rate)))
+        assert kept == pytest.approx(rate, abs=0.01)  # 5 standard deviations
+
+
+@pytest.mark.usefixtures("float64")
+def test_a_seed_draws_the_same_sample_for_ever() -> None:
+    for rate in (0.3, 1e-3, 1.0 - 1e-9):
+        expected = jax.random.bernoulli(KEY, rate, (10_000,))
+        np.testing.assert_array_equal(sample(KEY, 10_000, rate), expected)
+
+
 @pytest.mark.usefixtures("float64")
 def test_numbers_may_differ_per_agent() -> None:
     clips = np.array([1.0, 2.0, 4.0])

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.report.tables import duration, number, sideways, table
+from tacit.report.tables import cost, duration, number, sideways, table
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,13 @@ def test_a_column_has_the_same_decimals_throughout():
     shown = table([{"x": -0.3}, {"x": 0.8512}, {"x": None}, {"x": math.nan}])
     assert shown.rows == (("\N{MINUS SIGN}0.300",), ("0.851",), ("—",), ("—",))
     assert shown.numeric == (True,)
+
+
+def test_costs_are_rounded_up():
+    assert [cost(each) for each in (1.00049, 1e-6, 2, None)] == ["1.001", "1e-6", "2", "—"]
+    rows = [{"epsilon": 1.00049, "delta": 1.00049e-6, "x": 1.00049}, {"epsilon": None, "x": 0.5}]
+    assert table(rows).rows[0] == ("1.001", "1.001e-6", "1.000")
+    assert sideways(rows[:1], "x").rows == (("Epsilon", "1.001"), ("Delta", "1.001e-6"))
 
 
 def test_decimals_give_way_to_digits_where_sizes_differ():

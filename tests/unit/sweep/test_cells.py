@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tacit._jobs import name_of
 from tacit.errors import ConfigError
-from tacit.study import read_study
+from tacit.study import assemble, read_study
 from tacit.sweep import Grid, cells, plan
 from tests.end_to_end import study
 
@@ -95,3 +97,27 @@ def test_a_required_guarantee_is_required_of_every_cell(tmp_path: Path) -> None:
 def test_a_chunk_has_at_least_one_run(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="chunk=0 must be at least 1"):
         plan(read_study(study.write(tmp_path)), Grid(seeds=2), 0)
+
+
+def test_records_are_read_again_when_their_file_has_changed(tmp_path: Path) -> None:
+    source = read_study(study.write(tmp_path))
+    first = assemble(source)
+    assert assemble(source, like=first).problem is first.problem
+    frame = study.visits()
+    study.write(tmp_path, frame=frame.assign(visits=(frame["visits"] == 0).astype(int)))
+    old, new = (each.problem.agent(0) for each in (first, assemble(source, like=first)))
+    assert not np.array_equal(new.targets, old.targets)
+
+
+@pytest.mark.not_quick
+def test_one_process_computes_every_sweep_on_the_records_of_its_own(tmp_path: Path) -> None:
+    def measured() -> Any:
+        piece = plan(read_study(study.write(tmp_path, frame=frame)), Grid(seeds=2)).pieces()[0][0]
+        paths = {name: str(path) for name, path in piece.inputs.items()}
+        return piece.work(**piece.arguments, **paths)["measured"]
+
+    frame = study.visits()
+    before = measured()
+    assert measured() == before
+    frame["visits"] = (frame["visits"] == 0).astype(int)
+    assert measured()["objective"] != before["objective"]
