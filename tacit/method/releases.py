@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import equinox as eqx
 import numpy as np
+from jaxtyping import Float
 
 from tacit.errors import PrivacyError, UnsupportedEvent
 from tacit.method.phase import AbstractMethod, Phase, phases_of
@@ -56,7 +56,7 @@ class Releases:
         mechanisms = [phase.release.mechanism for phase in self if phase.release is not None]
         return self.method.privacy is not None or any(each.calibrated for each in mechanisms)
 
-    def with_noise(self, multiplier: Any) -> Releases:
+    def with_noise(self, multiplier: float | Float[np.ndarray, " owners"]) -> Releases:
         """The releases of the method with another noise multiplier, of all owners or of each."""
         assert self.method.privacy is not None
         budget = self.method.privacy.calibrated(multiplier)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import equinox as eqx
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import Float
 
 from tacit import checks
 from tacit.arguments import checked
@@ -144,7 +145,7 @@ class Privacy(eqx.Module):
         """The budget under masks: its own, or ones that assume that nobody is corrupted."""
         return self._with(masks=Masks(coalition=0)) if self.masks is None else self
 
-    def calibrated(self, multiplier: Any) -> Privacy:
+    def calibrated(self, multiplier: float | Float[np.ndarray, " owners"]) -> Privacy:
         """The budget with the noise multiplier that it requires, of all owners or of each."""
         return eqx.tree_at(
             lambda budget: budget.noise_multiplier,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json as codec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit import checks
 from tacit.data.formula import named_in
 from tacit.data.guessing import kind_of
 from tacit.errors import ConfigError
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def columns_of(formula: str, frame: Any, site: str | None, data: Any) -> list[str]:
+
+def columns_of(formula: str, frame: pd.DataFrame, site: str | None, data: Any) -> list[str]:
     """The columns that a formula names, the target first.
 
     Args:

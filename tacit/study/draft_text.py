@@ -7,12 +7,15 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.data.guessing import MANY, kind_of
 from tacit.errors import ConfigError
 from tacit.study.draft_maps import check_maps, map_line
 from tacit.study.reading import AS_USUAL, Reading, key_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _EPOCH = date(1970, 1, 1)
 
@@ -21,7 +24,7 @@ OPEN = "# declare: "
 
 
 def study_text(
-    frame: Any,
+    frame: pd.DataFrame,
     path: str,
     *,
     target: str,
@@ -114,7 +117,7 @@ def study_text(
 
 
 def features_of(
-    frame: Any,
+    frame: pd.DataFrame,
     target: str,
     site: str | None,
     identifiers: Mapping[str, bool],
