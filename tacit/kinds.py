@@ -62,6 +62,9 @@ class Division(StrEnum):
     TABLE = "table"
     """Other records, too: their labels, or which sites they name."""
 
+    DEALT = "dealt"
+    """Sites were made up, and records dealt to them: another run may deal them otherwise."""
+
 
 class Combine(StrEnum):
     """What a receiver sees of its senders: each message, or only their sum (secure aggregation)."""

@@ -8,6 +8,7 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy.guarantee import Status
 from tacit.privacy.ledger import Charge, Ledger
 from tacit.problem.problem import anonymous
+from tacit.types import Division
 
 
 def enter(
@@ -23,7 +24,8 @@ def enter(
         agreed: contract of the run.
 
     Raises:
-        ConfigError: no dataset, owners without names, or several trials.
+        ConfigError: no dataset, owners without names or with records that tacit dealt to them, or
+            several trials.
         PrivacyError: a guarantee that is not proved.
         BudgetExceeded: some owner has too little left.
     """
@@ -39,6 +41,13 @@ def enter(
             "for names: in another study the same records may stand at another number. Name the "
             "agents by their owners (names=... of the problem), or, where records are divided "
             "among the agents anew, give owner=..., which is charged for all of them"
+        )
+    if owner is None and Division.DEALT in agreed.owners.divided:
+        raise ConfigError(
+            "a ledger keeps one budget for an owner and a data set, and these records were dealt "
+            "to simulated sites, so that in another run a record may be at another site: an "
+            "account for each site would not add up its costs. Give owner=..., which is charged "
+            "for all of them"
         )
     if agreed.trials > 1:
         raise ConfigError(

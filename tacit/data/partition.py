@@ -415,5 +415,5 @@ def at_sites(
         rows=rows,
         assumptions=prepared.assumptions,
         notes=prepared.notes,
-        divided=prepared.divided if by is None else prepared.divided | {by},
+        divided=prepared.divided if by is None else prepared.divided | {by, Division.DEALT},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -256,14 +256,23 @@ def test_a_checkpoint_does_not_carry_noise_into_or_out_of_a_charge(
     assert again.charge.repeated and np.array_equal(again.solutions, first.solutions)
 
 
-def _dealt(seed: int) -> Any:
+def _dealt(seed: int, names: Sequence[str] | None = None) -> Any:
     """One table dealt to four made-up sites."""
     rng = np.random.default_rng(0)
     table = Prepared(rng.uniform(-1, 1, size=(40, 3)), (rng.random(40) < 0.5) * 1.0, tuple("abc"))
     sites = even(table, 4, seed)
     return problem.empirical_risk(
-        sites.features, sites.targets, problem.Logistic(), names=sites.names
+        sites.features, sites.targets, problem.Logistic(), names=names or sites.names
     )
+
+
+def test_names_do_not_make_owners_of_sites_to_which_records_are_dealt(ledger: Ledger) -> None:
+    """In the next run a record may be another's, whose account does not know what it cost."""
+    with pytest.raises(ConfigError, match="owner="):
+        tacit.run(
+            _dealt(0, OWNERS), network.ring(4), METHOD, rounds=5, ledger=ledger, dataset="visits"
+        )
+    assert all(each.spent == 0.0 for each in ledger.balances())
 
 
 @pytest.mark.long

@@ -238,7 +238,7 @@ def test_a_split_says_what_decided() -> None:
     }
     for by, parts in decided.items():
         assert all(part.divided == {by} for part in parts)
-        assert drawn(parts[0], 2).divided == {by, Division.RECORD}
+        assert drawn(parts[0], 2).divided == {by, Division.RECORD, Division.DEALT}
     with pytest.raises(ProblemError, match="none but one"):
         train_test_split(prepared, stratify=True, by="record")
     with pytest.raises(ProblemError, match="'labels' must be 'place' or 'record'"):

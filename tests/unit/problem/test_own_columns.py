@@ -146,7 +146,7 @@ def test_a_rule_divides_and_is_assumed_to_be_public() -> None:
     found = Given(2, [1, 0, 1, 1]).divide(RECORDS)
     assert found.counts == (1, 3) and found.names == ("site 0", "site 1")
     assert [rows.tolist() for rows in found.rows] == [[1], [0, 2, 3]]
-    assert found.divided == {Division.TABLE}
+    assert found.divided == {Division.TABLE, Division.DEALT}
 
 
 @pytest.mark.parametrize(
