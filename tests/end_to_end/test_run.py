@@ -281,7 +281,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("kind", only(["mapped", "zeroth order"], OTHERS))
+@pytest.mark.parametrize("kind", only(["mapped"], OTHERS))
 def test_other_studies(kind: str, tmp_path: Path) -> None:
     changes, score = OTHERS[kind]
     text = STUDY

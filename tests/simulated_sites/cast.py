@@ -76,31 +76,35 @@ class Shape:
 
     def neighbours(self, member: int) -> tuple[int, ...]:
         """Numbers of the members with which a member exchanges messages."""
+        if self.graph == "path":  # of two
+            return (1 - member,)
         if not self.star:
             return (member - 1) % self.agents, (member + 1) % self.agents
         return (self.agents,) if member < self.agents else tuple(range(self.agents))
 
 
 RING = Shape("ring")
+PAIR = Shape("pair", "path", agents=2, rounds=3)
 RING_LEDGER = Shape("ring, ledgers of the owners", own_ledger=True)
 RING_SKIP = Shape("ring, skip", silent="skip")
-STAR = Shape("star", "coordinator", "gradient-descent")
+STAR = Shape("star", "coordinator", "gradient-descent", agents=2, rounds=3)
 MASKS = Shape(
     "masks",
     "coordinator",
     "gradient-descent",
-    agents=4,
+    agents=3,
     rounds=3,
     silent="skip",
     patience=5.0,
-    masks="masks = { coalition = 1, min_cohort = 3, spare = 6 }",
+    masks="masks = { coalition = 1, min_cohort = 2, spare = 6 }",
 )
 MASKS_LONG = replace(
-    MASKS, rounds=40, masks="masks = { coalition = 1, min_cohort = 3, spare = 20 }"
+    MASKS, rounds=25, masks="masks = { coalition = 1, min_cohort = 2, spare = 20 }"
 )
 """Long enough for a client to come back when many sums were taken without it."""
-PEERS = replace(MASKS, name="peers that add up", graph="ring", sums="tree")
-SHAPES = (RING, RING_SKIP, STAR, MASKS)
+MASKS_FOUR = replace(MASKS, agents=4, masks="masks = { coalition = 1, min_cohort = 3, spare = 6 }")
+PEERS = replace(MASKS_FOUR, name="peers that add up", graph="ring", sums="tree")
+SHAPES = (RING, PAIR, RING_SKIP, STAR, MASKS)
 
 
 def large(agents: int) -> Shape:

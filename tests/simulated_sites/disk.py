@@ -122,6 +122,34 @@ class Connection(sqlite3.Connection):
         raise error
 
 
+class Lock:
+    """The connection to a file that is locked, and holds nothing."""
+
+    def __init__(self, path: Path) -> None:
+        at = world()
+        self.path, self._process, self._locks = path, at.process, at.locks
+        at.note("opened", self._process, path.name)
+        if self._process is not None:
+            self._process.connections.setdefault(path.name, []).append(self)
+
+    def execute(self, sql: str) -> None:
+        """Take the lock, which nobody waits for."""
+        assert sql == "BEGIN EXCLUSIVE"
+        world().hub.touch()
+        if self._locks.setdefault(self.path, self) is not self:
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+
+    def close(self) -> None:
+        if self._process is not None:
+            there = self._process.connections.get(self.path.name, [])
+            if self in there:
+                there.remove(self)
+        if self._locks.get(self.path) is self:
+            del self._locks[self.path]
+
+
 def image(path: Path) -> Image:
     """What is in a database's files now."""
     log = path.with_name(path.name + "-wal")
@@ -174,8 +202,8 @@ def _elsewhere(connection: Connection, query: str, data: bytes) -> bool:
 def bury(at: World, process: Process) -> None:
     """Close what a killed process had open, and leave on the disk what a power cut leaves."""
     for connections in process.connections.values():
-        for each in connections:
-            sqlite3.Connection.close(each)
+        for each in list(connections):
+            each.close()
     process.connections.clear()
     if process.cut:
         for path, found in process.unsure.items():
@@ -207,9 +235,11 @@ def opened(database: Any, *more: Any, **named: Any) -> sqlite3.Connection:
     return sqlite3.connect(text, *more, **{**named, "uri": True})
 
 
-def connect(database: Any, *more: Any, **named: Any) -> sqlite3.Connection:
+def connect(database: Any, *more: Any, **named: Any) -> sqlite3.Connection | Lock:
     """In the place of `sqlite3.connect`."""
     if simulating():
+        if isinstance(database, Path) and database.name.endswith("lock"):
+            return Lock(database)
         named["factory"] = Connection
     return opened(database, *more, **named)
 

@@ -51,6 +51,7 @@ def patience_kept(ran: Ran) -> list[str]:
     so four times the patience has to be over.
     There is who runs, within reach, all the while: who was started less than `SPARE` before, is
     stalled, or is beyond a partition is not. Runs with members that lie or run twice are excused.
+    Who has finished may be left out after patience where that is allowed: nothing is lost by it.
     """
     if any(each.kind in ("lie", "twin") for each in ran.faults):
         return []
@@ -65,6 +66,13 @@ def patience_kept(ran: Ran) -> list[str]:
             for each in ran.of("believed")
             if each[2:4] == (member, start) and since < each[0] <= time and each[7] < round
         }
+        finished = {
+            each[4]
+            for each in ran.of("accepted")
+            if each[2:4] == (member, start) and each[0] <= time and "/255/" in each[7]
+        }
+        if ran.shape.silent == "skip" and finished.issuperset(silent):
+            continue
         for other in silent:
             if other in earlier:
                 wrong.append(f"m{member} at {time}: gives up m{other}, which was waiting itself")

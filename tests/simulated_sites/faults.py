@@ -85,7 +85,7 @@ def _known_to_one(seed: int, shape: Shape) -> list[Fault]:
     message may be killed before it is asked.
     """
     rng = random.Random(f"known to one {seed}")
-    if shape.one_model or rng.random() > 0.1:
+    if shape.one_model or shape.members < 3 or rng.random() > 0.1:
         return []
     whose, knowing, _ = rng.sample(range(shape.members), 3)
     last, lasts = rng.randrange(2), rng.choice((0.4, 0.8))
@@ -115,6 +115,37 @@ def _back_late(seed: int, shape: Shape) -> list[Fault]:
     return [Fault("kill", whose, at, back - at), *stalls]
 
 
+def _disks_full(seed: int, shape: Shape) -> list[Fault]:
+    """Two members of three whose disks are full for long, one after the other.
+
+    The last of them comes back when the others have finished, and are started again for it.
+    """
+    rng = random.Random(f"disks full {seed}")
+    if shape.one_model or shape.silent != "skip" or rng.random() > 0.2:
+        return []
+    one, other = rng.sample(range(shape.members), 2)
+    return [
+        Fault("torn commit", one, rng.randrange(14, 26), rng.uniform(0.0, 3.0)),
+        Fault("full disk", one, rng.randrange(3, 12), value=rng.choice((2, 4))),
+        Fault("full disk", other, rng.randrange(16, 30), value=rng.choice((1, 2, 3))),
+    ]
+
+
+def _another_sum(seed: int, shape: Shape) -> list[Fault]:
+    """A coordinator that is put back, and takes a sum again when somebody is away for a moment."""
+    rng = random.Random(f"another sum {seed}")
+    if not shape.masks or rng.random() > 0.1:
+        return []
+    taken, down = rng.uniform(0.6, 1.2), rng.choice((0.1, 0.5, 2.5)) * rng.random()
+    put, whose = taken + rng.uniform(0.1, 0.6), rng.randrange(shape.agents)
+    away = (
+        Fault("stall", whose, put + down + rng.uniform(0.0, 0.5), rng.uniform(0.1, 1.0)),
+        Fault("kill", whose, put + rng.uniform(-0.2, 0.2), rng.uniform(0.1, 8.0)),
+        Fault("full disk", whose, rng.randrange(6, 20), value=rng.choice((1, 2))),
+    )
+    return [Fault("copy", shape.agents, taken, down, put, ("state",)), rng.choice(away)]
+
+
 def draw(seed: int, shape: Shape) -> list[Fault]:
     """What goes wrong in a run. Which kinds do at all is drawn first: a mixture hides rare ones.
 
@@ -122,8 +153,9 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
         seed: seed of the run.
         shape: kind of run.
     """
-    if alone := _known_to_one(seed, shape) or _back_late(seed, shape):
-        return alone
+    for rare in (_known_to_one, _back_late, _disks_full, _another_sum):
+        if alone := rare(seed, shape):
+            return alone
     rng = random.Random(f"faults {seed}")
     found: list[Fault] = []
     members = range(shape.members)
@@ -139,11 +171,11 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
         return round(rng.choice((0.05, 0.5, 3.0)) * rng.random(), 3)
 
     if rng.random() < 0.8:
-        for _ in range(rng.randint(1, 6)):
+        for _ in range(rng.randint(1, 3)):
             kind, at = rng.choice(_KILLS), time()
             point = POINTS.get(kind)
             if point is not None:
-                most = {"commit": (16, 32, 64), "publish": (4, 8), "name": (12, 24)}[point]
+                most = {"commit": (8, 16, 32), "publish": (4, 8), "name": (12, 24)}[point]
                 at = rng.randrange(rng.choice(most))
             found.append(Fault(kind, member(), at, down()))
     if rng.random() < 0.7:
@@ -163,7 +195,7 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
     if rng.random() < 0.2:
         for _ in range(rng.randint(1, 2)):
             found.append(
-                Fault("full disk", member(), rng.randrange(40), value=rng.choice((1, 2, 8)))
+                Fault("full disk", member(), rng.randrange(24), value=rng.choice((1, 2, 4)))
             )
     if rng.random() < 0.2:
         for _ in range(rng.randint(1, 3)):
@@ -182,16 +214,20 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
         taken = rng.uniform(0.6, 1.6)
         put = taken + rng.choice((0.1, 0.8)) * rng.random() + 0.01
         whose = member()
+        if shape.one_model and rng.random() < 0.5:
+            whose = members[-1]  # a coordinator has no ledger that notices it
         found.append(Fault("copy", whose, taken, down(), put, (what,)))
         others = [each for each in members if each != whose]
         rng.shuffle(others)
         if rng.random() < 0.5:  # and somebody who may know better is killed
             found.append(Fault("kill", others[0], put + 0.1 * rng.uniform(-1, 1), 0.1))
-        if rng.random() < 0.5:  # and somebody has not heard what was sent since the copy
+        if (
+            others[1:] and rng.random() < 0.5
+        ):  # and somebody has not heard what was sent since the copy
             since, knowing = taken + 0.1 * rng.uniform(-1, 0.5), sorted({*members} - {others[1]})
             found.append(Fault("cut", whose, since, put - since, more=tuple(knowing)))
     if rng.random() < 0.1:
-        twice = rng.choice((member(), members[-1]))  # a coordinator has no ledger that notices it
+        twice = rng.choice((member(), members[-1]))  # as above
         found.append(Fault("twin", twice, time(), value=float(rng.random() < 0.5)))
     if rng.random() < 0.2:
         count = rng.randint(1, 2)

@@ -344,6 +344,30 @@ MUTANTS = (
         shape="ring, skip",
     ),
     _mutant(
+        "who has finished is waited for as if it waited itself",
+        "nothing else comes from it, and who waits is itself waited for",
+        "nobody_left_behind",
+        Change(
+            Neighbours,
+            "_times",
+            "if self._terms.skipping and sender in self.mailbox.finished:",
+            "if False:",
+        ),
+        shape="ring, skip",
+    ),
+    _mutant(
+        "rounds in which a member took part at last told as an absence",
+        "who was killed before it came in again goes on where it was",
+        "absences_kept",
+        Change(
+            Neighbours,
+            "remember_absences",
+            "self._absences.not_yet_back(",
+            "(lambda *_: None)(",
+        ),
+        shape="ring, skip",
+    ),
+    _mutant(
         "a second content that is out of bounds not kept",
         "who answered twice is not told apart from who diverged",
         "one_content",

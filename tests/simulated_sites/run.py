@@ -31,14 +31,15 @@ from tests.simulated_sites.world import World, enter, leave
 LIMIT = 900.0
 """Virtual seconds after which a run that has not ended stands still."""
 
-AGAIN = 5.0
-"""Virtual seconds until an owner starts a member again that has ended with an error."""
+AGAIN, FULL = 5.0, 10.0
+"""Virtual seconds until an owner starts a member again that has ended with an error, or whose disk
+was full."""
 
 MOST_STARTS = 40
 """Starts of one member after which a run stands still."""
 
 _PATIENCE = {"cannot be written": 20, "full": 20}
-_TRIES = 3
+_TRIES = 2
 """Errors in a row after which an owner gives up, by a word in them."""
 
 
@@ -259,7 +260,7 @@ class Run:
                 at.note("newest back", None, member, what)
                 errors.clear()
         if len(errors) < tries:
-            at.hub.at(at.hub.now + AGAIN, again)
+            at.hub.at(at.hub.now + (AGAIN if tries == _TRIES else FULL), again)
             return
         at.note("given up", None, member)
 

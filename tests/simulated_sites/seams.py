@@ -139,10 +139,10 @@ def _mixing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _rarely(write: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Writing the status, in one seed of eight: it costs a fifth of the time."""
+    """Writing the status, in one seed of 32: it costs a fifth of the time."""
 
     def written(own: Any) -> None:
-        if world().chance.share("status") < 1 / 8:
+        if world().chance.share("status") < 1 / 32:
             write(own)
 
     return written

@@ -20,20 +20,13 @@ QUICK = [names for names, seed in FIRST.items() if seed == 0]
 PAGE = Path(__file__).parents[2] / "docs" / "simulated-sites.md"
 
 
-@pytest.mark.parametrize(
-    ("first", "after"),
-    [
-        (0, 40),
-        *(pytest.param(at, at + 240, marks=pytest.mark.long) for at in (40, 280, 520, 760)),
-    ],
-)
-def test_seeds_with_faults_break_nothing(first: int, after: int) -> None:
-    tally = seeds.many(first, after)
+@pytest.mark.parametrize("first", range(0, 1000, 125))
+def test_seeds_with_faults_break_nothing(first: int) -> None:
+    tally = seeds.many(first, first + 125)
     assert tally.broken == {}
-    assert tally.seeds == after - first
-    assert tally.faults > 5 * tally.seeds
-    if tally.seeds > 200:
-        assert [name for name in seeds.COLUMNS if not tally.column(name)] == []
+    assert tally.seeds == 125
+    assert tally.faults > 10 * tally.seeds
+    assert [name for name in seeds.COLUMNS if not tally.column(name)] == []
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ class World:
         self.shape: Any = None
         self.manifest: Any = None
         self.keys: dict[Path, Any] = {}
+        self.locks: dict[Path, Any] = {}
+        """By the path of a locked file, the connection that holds it."""
         self.equal_noise = False
         """Whether the noise of a release is the same in every run, however often it is drawn."""
         self.names: dict[int, list[Any]] = defaultdict(list)

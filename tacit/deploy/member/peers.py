@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tacit.deploy.files import why
 from tacit.deploy.identity.keys import Card
 from tacit.deploy.member.greetings import Greetings
 from tacit.deploy.member.run_spec import Progress, RunSpec
@@ -136,6 +137,10 @@ class Neighbours:
         told = f"{name!r} answered one question twice, and what it sent could not be kept"
         try:
             told = self._heard.contradicted(name, conflict)
+        except (
+            OSError
+        ) as error:  # the disk is full: the owner is told, and the run stops all the same
+            told += f" ({why(error)})"
         finally:
             self._progress.failure = told
             self._greetings.answered.set()
@@ -348,8 +353,14 @@ class Neighbours:
         gone = {*self.mailbox.finished, *(() if left_out else self.mailbox.left_out())}
         return [sender for sender in self.cards if sender not in gone]
 
-    def remember_absences(self) -> None:
-        """After a start, leave out those that were left out before, unless nobody would remain."""
+    def remember_absences(self, sent: int) -> None:
+        """After a start, leave out those that were left out before, unless nobody would remain.
+
+        Args:
+            sent: position of this member's last message; -1 for none. If it ended when it had found
+                the others further, and before it came in again, it may yet take part.
+        """
+        self._absences.not_yet_back(self._member, self._schedule.round(sent) if sent >= 0 else -1)
         away = {each.agent for each in self._absences.all() if each.back is None}
         self._progress.left_out = tuple(sorted(away & self.cards.keys()))
         if len(self._progress.left_out) < len(self.cards):
@@ -407,9 +418,12 @@ class Neighbours:
         from a later one: it has gone on without this member, and has nothing for it until it
         announces the next sum. A coordinator waits twice as long for a client that waits, and then
         once for enough of them to answer a greeting; its clients must wait longer than that.
+        One that has finished waits for nobody, and can be left out.
         """
         above = turn.phase.sender is Role.SERVER
         there, here = self._greetings.earliest(sender, turn.at.round), turn.at.round
+        if self._terms.skipping and sender in self.mailbox.finished:
+            return 1
         if there == here or (there > here and not above):
             return 1
         return 4 if above else 2

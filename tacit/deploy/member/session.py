@@ -127,7 +127,7 @@ class Session:
         if before is not None:
             sent, state = before
             first = sent
-        self._neighbours.remember_absences()
+        self._neighbours.remember_absences(sent)
         if first == self._schedule.length:
             # started again: its result is already stored
             self.finished_before = self._met = True

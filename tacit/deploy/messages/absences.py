@@ -52,6 +52,11 @@ class Absences:
         with self._journal.writing() as file:
             file.execute("INSERT INTO absences VALUES (?, ?, ?)", (agent, first, back))
 
+    def not_yet_back(self, agent: int, round: int) -> None:
+        """Forget absences that an agent, still in this round, has not come back from."""
+        with self._journal.writing() as file:
+            file.execute("DELETE FROM absences WHERE agent = ? AND back > ?", (agent, round))
+
     def all(self) -> list[Absence]:
         """All absences, in order."""
         with self._journal.writing() as file:

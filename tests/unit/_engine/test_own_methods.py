@@ -322,6 +322,7 @@ class OwnRate(tacit.GradientDescent):
         return dataclasses.replace(phase, query=query)
 
 
+@pytest.mark.long
 def test_a_sum_that_may_be_tried_again_is_of_all_records() -> None:
     """Both tries would be answered from one sample."""
 

@@ -165,6 +165,7 @@ def budget(path: Path, epsilon: float) -> None:
 
 # the noise is drawn from a key of the ledger: now and then there are no intervals
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.long
 def test_every_fit_is_charged_and_refused_when_the_budget_is_spent(tmp_path: Path) -> None:
     budget(tmp_path / "visits.ledger", 1.6)
     X, y, sites = ill()
