@@ -190,8 +190,12 @@ def _unchanged(name: str, held: Any) -> bool:
         return True
     if name in _GENERATED and code.co_filename == "<string>":
         return True
-    written = Path(code.co_filename)
-    return any(written.is_relative_to(place) for place in (HOME, *_MAKERS))
+    return _made_here(code.co_filename)
+
+
+@functools.lru_cache(4096)  # asked for every function of every part, again and again
+def _made_here(file: str) -> bool:
+    return any(Path(file).is_relative_to(place) for place in (HOME, *_MAKERS))
 
 
 class _Bound(eqx.Module):
