@@ -209,19 +209,15 @@ def _cell(
     source = check_document(document, name="the study of a cell", folder=Path(folder))
     like = _last[0] if _last else None
     assembled = assemble(source, like=None if like is None else like.assembled)
+    same = like if like is not None and like.assembled.problem is assembled.problem else None
     reference = None
     if source.study.run.compare and isinstance(assembled.problem, Problem):
-        shared = like is not None and assembled.problem is like.assembled.problem
-        reference = like.reference if shared and like is not None else None
+        reference = None if same is None else same.reference
         reference = assembled.problem.reference() if reference is None else reference
     ready = Ready.of(assembled, reference)
     if source.statistics:
-        shared = like is not None and assembled.problem is like.assembled.problem
-        shared = (
-            shared and like is not None and _unbudgeted(like.assembled) == _unbudgeted(assembled)
-        )
-        exact = like.exact if shared and like is not None else _exact(assembled)
-        ready = replace(ready, exact=exact)
+        shared = same is not None and _unbudgeted(same.assembled) == _unbudgeted(assembled)
+        ready = replace(ready, exact=same.exact if same and shared else _exact(assembled))
     _last[:] = [ready]
     return ready
 
