@@ -137,9 +137,7 @@ class Neighbours:
         told = f"{name!r} answered one question twice, and what it sent could not be kept"
         try:
             told = self._heard.contradicted(name, conflict)
-        except (
-            OSError
-        ) as error:  # the disk is full: the owner is told, and the run stops all the same
+        except OSError as error:  # a full disk; the run stops all the same
             told += f" ({why(error)})"
         finally:
             self._progress.failure = told
