@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -210,6 +211,7 @@ def _smallest_noise(
     if np.isinf(epsilon):
         return 0.0
 
+    @functools.cache  # bisection asks for the same noise more than once
     def spending(multiplier: float) -> Sequence[Event]:
         return releases.with_noise(multiplier).all(public) * releases.sites
 

@@ -155,8 +155,9 @@ class Contract:
             ConfigError: as for `evaluations`.
         """
         check_stops(stops, self.rounds)
-        key, hides = public_key(self.seed), self.method.hides
-        return np.array([hides.releases(self.network, int(stop), key) for stop in stops])
+        ends, row = np.unique(np.asarray(stops, dtype=int), return_inverse=True)
+        hides, key = self.method.hides, public_key(self.seed)
+        return np.array([hides.releases(self.network, end, key) for end in ends.tolist()])[row]
 
     @_exact
     def spent(self, stops: Stops) -> Float[np.ndarray, "rows agents"]:

@@ -201,14 +201,15 @@ def check_arguments(
     if not all(release.mechanism.bare for release in releases):
         check_closed_over(problem)
     on = stated.placed(method, network)
-    short = next((p for p in phases_of(on) if rounds < p.rounds.least), None)
+    placed = phases if on is method else phases_of(on)
+    short = next((p for p in placed if rounds < p.rounds.least), None)
     if short is not None:
         raise ConfigError(
             f"rounds={rounds!r}: phase {short.name!r} of {type(method).__name__} is run in "
             f"{short.rounds.words}, for which there must be at least {short.rounds.least} here"
         )
-    for stage in (method, on):
-        for hides in dict.fromkeys((*(phase.hides for phase in phases_of(stage)), stage.hides)):
+    for stage, table in ((method, phases), (on, placed)):
+        for hides in dict.fromkeys((*(phase.hides for phase in table), stage.hides)):
             hides.check_run(stage, network)
 
 

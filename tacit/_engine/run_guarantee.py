@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -68,7 +67,7 @@ def guarantees(releases: Releases, owners: Owners, kinds: Kinds) -> Guarantees:
     ]
     return Guarantees(
         tuple(
-            replace(made[own], owner=name)
+            made[own].of(name)
             for own, name in zip(kinds.of.tolist(), owners.names, strict=True)
         )
     )
@@ -114,8 +113,8 @@ def spent(
             steps = once + [event for events in rounds for event in events]
             found = accounting.epsilon_curve(steps, [int(ends[n]) for n in so_far], delta)
         else:
-            done = zip(so_far, stops[1:], strict=True)
-            each = [releases.first(public, n, int(t)) * releases.sites for n, t in done]
+            ends = zip(so_far, map(int, stops[1:]), strict=True)
+            each = [events * releases.sites for events in releases.after(public, ends)]
             found = accounting.growing_epsilon(each, delta)
         curves.append(np.concatenate([[0.0], found]))
     return np.stack(curves, axis=1)[:, kind]

@@ -6,7 +6,7 @@ and the public record of who takes part. No function of this file can see data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import equinox as eqx
@@ -129,23 +129,27 @@ class Releases:
         if self.varies:
             rounds = [event for t in range(public.rounds) for event in self.round(public, t)]
             return self.once(public) + rounds
-        return self.first(public)
+        return self.after(public, [(None, None)])[0]
 
-    def first(
-        self, public: PublicContext, taken: int | None = None, done: int | None = None
-    ) -> list[Event]:
-        """What one owner releases in its first rounds; arguments as for `times`.
+    def after(
+        self, public: PublicContext, ends: Iterable[tuple[int | None, int | None]]
+    ) -> list[list[Event]]:
+        """What one owner has released in all by each of several ends of its rounds.
 
         Args:
             public: declared constants of the owner, with the same noise in every round.
-            taken: number of answers so far, as for `times`.
-            done: number of rounds so far, as for `times`.
+            ends: for each, the number of answers and that of rounds so far, as for `times`.
         """
-        times = zip(self, self.times(public, taken, done), strict=True)
-        return self.once(public) + [
-            Repeated(self._steps(phase, public), most)
-            for phase, most in times
-            if most and not phase.rounds.before
+        once = self.once(public)
+        steps = [(phase.rounds.before, self._steps(phase, public)) for phase in self]
+        return [
+            once
+            + [
+                Repeated(step, most)
+                for (before, step), most in zip(steps, self.times(public, *end), strict=True)
+                if most and not before
+            ]
+            for end in ends
         ]
 
     def by_phase(self, public: PublicContext, place: int) -> list[Event]:

@@ -7,6 +7,7 @@ certificate.
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from dataclasses import dataclass, fields, replace
@@ -175,6 +176,12 @@ class Guarantee:
         # nor can one that others have to keep
         followed = [wording.FOLLOWED] if self.followed else []
         return ", ".join([self.unit.value, self.relation.value, *said, *followed])
+
+    def of(self, owner: str) -> Guarantee:
+        """The same guarantee, of another owner; nothing that is checked depends on the name."""
+        made = copy.copy(self)
+        object.__setattr__(made, "owner", owner)
+        return made
 
     def refuted(self, epsilon: float | None, how: str) -> Guarantee:
         """The guarantee after an audit that found it broken.
