@@ -48,7 +48,7 @@ class Shape:
     graph: str = "ring"
     method: str = "dpsg"
     agents: int = 3
-    rounds: int = 4
+    rounds: int = 3
     silent: str = "stop"
     masks: str = ""
     patience: float = 20.0
@@ -84,16 +84,14 @@ class Shape:
 
 
 RING = Shape("ring")
-PAIR = Shape("pair", "path", agents=2, rounds=3)
+PAIR = Shape("pair", "path", agents=2)
 RING_LEDGER = Shape("ring, ledgers of the owners", own_ledger=True)
 RING_SKIP = Shape("ring, skip", silent="skip")
-STAR = Shape("star", "coordinator", "gradient-descent", agents=2, rounds=3)
+STAR = Shape("star", "coordinator", "gradient-descent", agents=2)
 MASKS = Shape(
     "masks",
     "coordinator",
     "gradient-descent",
-    agents=3,
-    rounds=3,
     silent="skip",
     patience=5.0,
     masks="masks = { coalition = 1, min_cohort = 2, spare = 6 }",
@@ -109,7 +107,7 @@ SHAPES = (RING, PAIR, RING_SKIP, STAR, MASKS)
 
 def large(agents: int) -> Shape:
     """A ring of many members."""
-    return Shape(f"ring of {agents}", agents=agents, rounds=3)
+    return Shape(f"ring of {agents}", agents=agents)
 
 
 def _key(*label: object) -> bytes:

@@ -170,8 +170,8 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
     def down() -> float:
         return round(rng.choice((0.05, 0.5, 3.0)) * rng.random(), 3)
 
-    if rng.random() < 0.8:
-        for _ in range(rng.randint(1, 3)):
+    if rng.random() < 0.9:
+        for _ in range(rng.choice((1, 1, 2))):
             kind, at = rng.choice(_KILLS), time()
             point = POINTS.get(kind)
             if point is not None:
@@ -192,10 +192,10 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
             lasts = rng.choice((0.5, 5.0, 1.5 * shape.patience)) * rng.random()
             at, both = time(), float(rng.random() < 0.6)
             found.append(Fault("cut", side[0], at, lasts, both, side))
-    if rng.random() < 0.2:
+    if rng.random() < 0.15:
         for _ in range(rng.randint(1, 2)):
             found.append(
-                Fault("full disk", member(), rng.randrange(24), value=rng.choice((1, 2, 4)))
+                Fault("full disk", member(), rng.randrange(24), value=rng.choice((1, 1, 2)))
             )
     if rng.random() < 0.2:
         for _ in range(rng.randint(1, 3)):

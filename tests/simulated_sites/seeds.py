@@ -6,9 +6,9 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import islice
 from multiprocessing import get_context
 
 from tests.simulated_sites import cast, watchers
@@ -18,7 +18,7 @@ from tests.simulated_sites.run import simulate
 from tests.simulated_sites.seams import replaced
 from tests.simulated_sites.shrink import shrunk
 
-_WEIGHTS = (3, 3, 2, 2, 2)
+_WEIGHTS = (2, 4, 2, 2, 2)
 
 _PART = 200
 """Seeds that a process runs at a time."""
@@ -142,11 +142,16 @@ def many(
             told(total)
         return total
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for at in range(0, len(parts), workers):
-            if time.monotonic() > ends:
+        left, running = iter(parts), set()
+        while True:
+            if time.monotonic() < ends:
+                for part in islice(left, workers - len(running)):
+                    running.add(pool.submit(_some, part, shape))
+            if not running:
                 break
-            for tally in pool.map(partial(_some, shape=shape), parts[at : at + workers]):
-                total.add(tally)
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for each in done:
+                total.add(each.result())
             told(total)
     return total
 

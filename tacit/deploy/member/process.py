@@ -52,7 +52,6 @@ from tacit.deploy.operate.results import Outcome, has_compared, note_compared, w
 from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.citation import papers_of
-from tacit.privacy.ledger.extract import spent
 from tacit.problem.boxes import tally
 from tacit.study.costs import OwnCost
 from tacit.study.fitted import fitted, fitted_model
@@ -318,12 +317,8 @@ def _take_part(
             mine = total = None
             if account is not None:
                 total = account.ledger.balance(account.owner, account.dataset).spent
-                mine = spent(
-                    account.ledger.path,
-                    manifest.run.hex(),
-                    account.owner,
-                    run_.guarantee[number].delta,
-                )
+                delta = run_.guarantee[number].delta
+                mine = account.ledger.spent(manifest.run.hex(), account.owner, delta)
             answer = model = regression = None
             if solution is not None:
                 method = run_.contract.method

@@ -9,7 +9,7 @@ whoever guesses the entry before it that the guess is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,7 +78,7 @@ def spent(path: str | Path, run: str, owner: str, delta: float) -> float:
     """Epsilon of the releases of one run that a ledger was charged for; 0 for none.
 
     Args:
-        path: path of the ledger file.
+        path: path of the ledger file; of one that is open, ask `Ledger.spent`.
         run: id of the run.
         owner: owner of the releases.
         delta: delta at which epsilon is counted.
@@ -86,8 +86,13 @@ def spent(path: str | Path, run: str, owner: str, delta: float) -> float:
     Raises:
         LedgerError: as for `extract`, but for a run without releases.
     """
-    entries = (entry for entry, _ in _entries(Path(path)) if _releases(entry, run, owner))
-    return cost([event_from_json(entry.what["event"]) for entry in entries], delta)
+    return spent_in(_entries(Path(path)), run, owner, delta)
+
+
+def spent_in(entries: Iterable[tuple[Entry, Mark]], run: str, owner: str, delta: float) -> float:
+    """The same, of the entries of a ledger."""
+    own = (entry.what["event"] for entry, _ in entries if _releases(entry, run, owner))
+    return cost([event_from_json(event) for event in own], delta)
 
 
 def cost(events: Sequence[Event], delta: float) -> float:

@@ -23,6 +23,7 @@ from tacit.privacy.ledger import store
 from tacit.privacy.ledger.book import FORMAT, RECORD, Balance
 from tacit.privacy.ledger.chain import Mark, digest
 from tacit.privacy.ledger.encoding import canonical, event_to_json, grouped_to_json
+from tacit.privacy.ledger.extract import spent_in
 from tacit.privacy.ledger.names import check_names, check_neighbours
 from tacit.privacy.ledger.outbox import Prepared, ReleaseId
 from tacit.privacy.ledger.writer import Writer
@@ -138,6 +139,21 @@ class Ledger:
             if account.budget is None:
                 raise LedgerError(f"no budget is set for owner {owner!r}, dataset {dataset!r}")
             return account.balance()
+
+    @checked(LedgerError)
+    def spent(self, run: str, owner: str, delta: float) -> float:
+        """Epsilon of the releases of one run alone; 0 for none.
+
+        Args:
+            run: id of the run.
+            owner: owner of the releases.
+            delta: delta at which epsilon is counted.
+
+        Raises:
+            LedgerDamaged: the file or an entry is broken.
+        """
+        with self._thread, self._writer.usable():
+            return spent_in(self._writer.entries(), run, owner, delta)
 
     @checked(PrivacyError)
     def set_budget(self, owner: str, dataset: str, *, epsilon: float, delta: float) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from tacit.errors import LedgerBusy, LedgerError
 from tacit.privacy.ledger import store
 from tacit.privacy.ledger.book import Book
-from tacit.privacy.ledger.chain import Mark, following, parsed
+from tacit.privacy.ledger.chain import Entry, Mark, following, parsed
 from tacit.privacy.ledger.freshness import require_at_least
 from tacit.privacy.ledger.lock import WriterLock, still_there, sync_directory
 from tacit.privacy.ledger.outbox import Outbox
@@ -112,6 +112,10 @@ class Writer:
         """The ledger's own key."""
         with self.usable():
             return store.secret(self._connection)
+
+    def entries(self) -> Iterator[tuple[Entry, Mark]]:
+        """All entries in order, each checked against the previous one."""
+        return store.entries(self._connection)
 
     def entry(self, sequence: int) -> dict[str, Any]:
         """What an entry records."""

@@ -50,6 +50,8 @@ def test_a_ledger_of_one_run_is_extracted_whole(tmp_path: Path) -> None:
     assert found.entries == len(document["entries"]) == 8  # two openings, and what arrived
     assert spent(path, RUN, "north", 1e-6) == cost([NOISE] * 3, 1e-6) < 1.0
     assert spent(path, OTHER, "north", 1e-6) == 0.0
+    with Ledger.open(path) as ledger:
+        assert ledger.spent(RUN, "north", 1e-6) == spent(path, RUN, "north", 1e-6)
     with pytest.raises(LedgerError, match="has no release of run cdcdcd"):
         extract(path, OTHER, "north")
 
