@@ -189,7 +189,7 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
     if rng.random() < 0.4:
         for _ in range(rng.randint(1, 3)):
             side = tuple(sorted(rng.sample(members, rng.randint(1, shape.members - 1))))
-            lasts = rng.choice((0.5, 5.0, 1.5 * shape.patience)) * rng.random()
+            lasts = rng.choice((0.5, 0.5, 5.0, 1.5 * shape.patience)) * rng.random()
             at, both = time(), float(rng.random() < 0.6)
             found.append(Fault("cut", side[0], at, lasts, both, side))
     if rng.random() < 0.15:
@@ -207,7 +207,7 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
             found.append(Fault("stall", member(), time(), lasts))
     if rng.random() < 0.15:
         found.append(Fault("preempted", 0, 0.0, value=rng.choice((0.003, 0.01, 0.03))))
-    if rng.random() < 0.3:
+    if rng.random() < 0.25:
         what = rng.choice(("state", "runs", "empty", "machine", "machine"))
         if what == "machine" and shape.silent == "skip":
             what = "state"  # who may be left out is not asked for longer than patience
