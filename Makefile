@@ -31,7 +31,7 @@ quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing
 test: $(VENV)/.dev ## Run the tests except the long ones
 	@$(PYTEST) -m "not long and not slow and not site" --durations=20 --durations-min=10
 
-long: $(VENV)/.dev ## Run the long tests, or one of four shares of them: make long SHARE=1/4
+long: $(VENV)/.dev ## Run the long tests, or one of six shares of them: make long SHARE=1/6
 	@$(PYTEST) --share $(SHARE) -m "long and not slow and not site" --durations=20 --durations-min=10
 
 test-all: $(VENV)/.dev ## Run all tests, long and slow ones included, with coverage (hours)
