@@ -3,7 +3,7 @@
 Example:
     >>> import tacit
     >>> tacit.__version__
-    '0.2.0.dev4'
+    '0.2.0.dev5'
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         table1,
     )
 
-__version__ = "0.2.0.dev4"
+__version__ = "0.2.0.dev5"
 
 _MODULES = {"audit": "tacit.audit", "plot": "tacit.report.plot"}
 

@@ -66,10 +66,7 @@ def guarantees(releases: Releases, owners: Owners, kinds: Kinds) -> Guarantees:
         for public, composed in zip(kinds.contexts, charges(releases, kinds), strict=True)
     ]
     return Guarantees(
-        tuple(
-            made[own].of(name)
-            for own, name in zip(kinds.of.tolist(), owners.names, strict=True)
-        )
+        tuple(made[own].of(name) for own, name in zip(kinds.of.tolist(), owners.names, strict=True))
     )
 
 

@@ -7,6 +7,7 @@ post-processing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 from tacit import checks
 from tacit.errors import ConfigError
 from tacit.escape import cell
+from tacit.method.latex import noted
+from tacit.privacy.wording import brief_of
 from tacit.ranges import numeric
 
 if TYPE_CHECKING:
@@ -159,15 +162,33 @@ class Refused:
         return f"There is no answer: {self.reason}; {self.needs}."
 
 
-def files_of(answer: Answer) -> dict[str, str]:
+def files_of(answer: Answer, protection: str = "") -> dict[str, str]:
     """The files of an answer, by name: its frame as CSV, and as a page and in LaTeX if it has them.
 
     All of them follow from the answer, and so from what was released.
+
+    Args:
+        answer: the answer.
+        protection: guarantee of the run, in words; page and table end with it in a few words.
     """
     found = {f"{answer.kind}.csv": safe(answer.frame()).to_csv(index=False)}
     if isinstance(answer, Printed) and isinstance(answer, Page):
-        found |= {f"{answer.kind}.html": answer.to_html(), f"{answer.kind}.tex": answer.to_latex()}
+        found |= {
+            f"{answer.kind}.html": page_of(answer, protection),
+            f"{answer.kind}.tex": noted(answer.to_latex(), brief_of(protection)),
+        }
     return found
+
+
+def page_of(answer: Page, protection: str) -> str:
+    """The table of an answer in HTML, with its explanation and the guarantee below.
+
+    Args:
+        answer: the answer.
+        protection: guarantee of the run, in words; it is told in a few.
+    """
+    brief = brief_of(protection)
+    return answer.to_html() + (f"\n<p>{escape(brief)}</p>" if brief else "")
 
 
 def safe(frame: pd.DataFrame) -> pd.DataFrame:

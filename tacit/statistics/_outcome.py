@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from tacit._engine.result import Result
 from tacit.data.schema import Schema
 from tacit.errors import ConfigError
-from tacit.method.answer import Page, Printed, Refused
+from tacit.method.answer import Page, Printed, Refused, page_of
 from tacit.method.latex import noted
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
@@ -96,15 +96,15 @@ class Outcome(abc.ABC):
         answer = self.result.answer
         if isinstance(answer, Refused):
             return f"<p>{escape(self._refused(answer))}</p>"
-        return self._shown.to_html()
+        return self.to_html()
 
     def to_frame(self) -> pd.DataFrame:
         """Every number with its errors and intervals as a pandas frame, one row each."""
         return self._shown.frame()
 
     def to_html(self) -> str:
-        """The table in HTML, with its explanation below."""
-        return self._shown.to_html()
+        """The table in HTML, with its explanation and the guarantee below."""
+        return page_of(self._shown, str(self.guarantee))
 
     def to_latex(self) -> str:
         """The table in LaTeX, for the booktabs package, with the guarantee below it."""

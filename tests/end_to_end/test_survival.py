@@ -282,6 +282,8 @@ def test_real_processes_make_it(tmp_path: Path) -> None:
     for table in tables[1:]:
         pd.testing.assert_frame_equal(table, tables[0])
     close_to_the_truth(tables[0])
+    latex = (output / "member-0" / "state" / "survival.tex").read_text()
+    assert "-DP per record, proved" in latex and "simulated" not in latex
     results = [json.loads(each.read_text()) for each in output.glob("member-*/state/result.json")]
     assert len(results) == 5 and all(member["noise"] == "secure" for member in results)
 

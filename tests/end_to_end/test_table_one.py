@@ -104,7 +104,10 @@ def test_a_study_is_run_and_its_table_is_written(tmp_path: Path) -> None:
     guarantee = json.loads((folder / "guarantee.json").read_text())
     assert {"table1.csv", "table1.html", "table1.tex"} <= set(guarantee["covers"])
     assert "<th>arm: placebo</th>" in (folder / "table1.html").read_text()
-    assert r"\toprule" in (folder / "table1.tex").read_text()
+    latex = (folder / "table1.tex").read_text()
+    assert r"\toprule" in latex
+    for text in (latex, (folder / "table1.html").read_text()):  # what is pasted says what it is
+        assert "-DP per record, proved, simulated noise" in text
     owner = document["guarantee"]["owners"][0]
     assert (owner["status"], owner["releases"]) == ("proved", 1)
     assert owner["epsilon"] == pytest.approx(2.0, rel=1e-6)
@@ -153,7 +156,7 @@ def test_it_is_what_people_type(there: Path) -> None:
     )
     np.testing.assert_array_equal(found.to_frame()["value"], table["value"])
     assert found.to_html() == Path("table1/table1.html").read_text()
-    assert found.table.to_latex() == Path("table1/table1.tex").read_text()
+    assert found.to_latex() == Path("table1/table1.tex").read_text()
     assert "-DP per record, proved, simulated noise" in found.to_latex()
     assert repr(found) == repr(found.table) and "Status: proved" in found.summary()
     assert found._repr_html_() == found.to_html() and found.left_out == ()

@@ -41,7 +41,7 @@ from tacit.privacy.masking import mask, mask_label, pair_key
 from tacit.privacy.noise import SeededNoise
 from tacit.privacy.noise.pairs import PairKeys
 
-VERSION = "0.2.0.dev4"
+VERSION = "0.2.0.dev5"
 """What the digests are of."""
 
 RUN = bytes(range(32))

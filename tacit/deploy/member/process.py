@@ -337,6 +337,7 @@ def _take_part(
                 rounds=party.rounds,
                 epsilon=mine,
                 epsilon_of_account=total,
+                protection=str(run_.guarantee),
                 simulated=options.test_seed is not None,
                 round_seconds=progress.seconds or [],
                 refused=party.mailbox.counts["refused"],

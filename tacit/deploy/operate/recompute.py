@@ -136,6 +136,7 @@ class Rerun:
                 epsilon=None,
                 simulated=False,
                 answer=answer,
+                protection=said,
                 regression=_dated(
                     fitted(source, answer, said, papers_of(agreed.method)), files, NAME
                 ),

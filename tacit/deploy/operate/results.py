@@ -44,6 +44,7 @@ class Outcome:
         answer: interpretation of the solution; `None` without one.
         regression: the fitted regression, if the study fits one.
         model: the fitted model, if a file can hold it.
+        protection: the guarantee of all owners, in words.
         epsilon_of_account: epsilon of everything that the same budget was charged for, in this and
             all other runs; for the owner alone, and in no bundle.
     """
@@ -63,6 +64,7 @@ class Outcome:
     regression: FittedRegression | FittedHazards | None = None
     model: FittedModel | None = None
     epsilon_of_account: float | None = None
+    protection: str = ""
 
     def document(self) -> dict[str, Any]:
         """The result in the form of `result.json`."""
@@ -150,7 +152,7 @@ def answer_files(outcome: Outcome) -> dict[str, str]:
             writer.writerows(zip(map(cell, outcome.names), values, strict=True))
             files["coefficients.csv"] = text.getvalue()
         else:
-            files |= files_of(outcome.answer)
+            files |= files_of(outcome.answer, outcome.protection)
     if outcome.regression is not None:
         files[NAME] = outcome.regression.to_json() + "\n"
     if outcome.model is not None:

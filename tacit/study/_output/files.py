@@ -288,7 +288,8 @@ def _table(stage: Path, outcome: Outcome) -> None:
 
     answer = _answer(outcome)
     if not isinstance(answer, Minimiser):
-        for name, text in files_of(answer).items():
+        protection = str(outcome.result.guarantee)
+        for name, text in files_of(answer, protection).items():
             (stage / name).write_text(text, encoding="utf-8")
         return
     frame = pd.DataFrame(coefficients(outcome))

@@ -36,6 +36,6 @@ def audit_sample(**changes: Any) -> AuditData:
         "power": "750 runs a side would refute a claim that is twice too strong.",
         "curve": curve(0.3, 0.32),
         "how": ("One record of site 1 was replaced.", "200 rounds were run, 20,000 times a side."),
-        "environment": {"tacit": "0.2.0.dev4", "seed": "7"},
+        "environment": {"tacit": "0.2.0.dev5", "seed": "7"},
     }
     return AuditData(**{**fields, **changes})

@@ -71,6 +71,6 @@ def sample(**changes: Any) -> ReportData:
             {"feature": "chronic diseases", "agreed": 0.42, "pooled": 0.44},
         ],
         "files": ("model.npz", "guarantee.json"),
-        "environment": {"tacit": "0.2.0.dev4", "Machine": "Linux x86_64, 2 cores", "Seed": "20190"},
+        "environment": {"tacit": "0.2.0.dev5", "Machine": "Linux x86_64, 2 cores", "Seed": "20190"},
     }
     return ReportData(**{**fields, **changes})

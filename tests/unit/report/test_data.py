@@ -38,7 +38,7 @@ def test_a_public_report_keeps_releases_only():
     assert public.findings == ()
     assert public.coefficients[0] == {"feature": "log coinsurance", "agreed": -0.3125}
     assert "Seed" not in public.environment
-    assert public.environment["tacit"] == "0.2.0.dev4"
+    assert public.environment["tacit"] == "0.2.0.dev5"
     assert public.guarantee_table == sample().guarantee_table
 
 

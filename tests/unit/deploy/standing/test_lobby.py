@@ -91,7 +91,7 @@ def test_a_list_that_is_none_is_ignored(three: Three) -> None:
     said = {"format": "tacit-lobby-1", "runs": good}
     found = read_list(json.dumps(said).encode())
     assert (found.version, list(found.runs)) == ("", ["0" * 64])
-    for version, taken in (("0.2.0.dev4", True), ("9" * 80, False), ("1\x1b[31m", False)):
+    for version, taken in (("0.2.0.dev5", True), ("9" * 80, False), ("1\x1b[31m", False)):
         found = read_list(json.dumps({**said, "version": version}).encode())
         assert found.version == (version if taken else "")
 
