@@ -296,6 +296,10 @@ def test_a_lock_that_cannot_be_taken_names_its_file(tmp_path: Path) -> None:
         with pytest.raises(OSError, match=said) as told:
             FileLock(path)
         assert told.value.filename == str(path)
+    ledger = made(tmp_path / "ledger")
+    ledger.with_name("ledger.lock").write_bytes(other.read_bytes())
+    with pytest.raises(LedgerUnwritable, match=r"ledger.lock cannot be made .* free some space"):
+        Ledger.open(ledger)
 
 
 KILLED = """
