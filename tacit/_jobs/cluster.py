@@ -201,12 +201,17 @@ def _kept(names: _Names, contents: Sequence[bytes]) -> Path:
     return folder / path
 
 
-@functools.cache
 def _folder() -> Path:
     """A folder of this process within its worker's, which is deleted with the worker."""
     from distributed import get_worker
 
-    return Path(tempfile.mkdtemp(prefix="tacit-", dir=get_worker().local_directory))
+    return _folder_in(get_worker().local_directory)
+
+
+@functools.cache
+def _folder_in(directory: str) -> Path:
+    """The same; in one process several workers may run, at once or one after the other."""
+    return Path(tempfile.mkdtemp(prefix="tacit-", dir=directory))
 
 
 @contextmanager

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from contextlib import closing
+import time
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,9 @@ from tacit.problem.code_digest import digest, of_command
 
 _TABLES = {"evaluations": "answer BLOB", "failures": "told TEXT"}
 """What a file holds, by a digest of code, owner and point: values, and why points were skipped."""
+
+_BUSY_SECONDS = 60.0
+"""How long a file is waited for that another run makes, opens or writes."""
 
 
 class Evaluations:
@@ -55,7 +60,8 @@ class Evaluations:
     ) -> Float[np.ndarray, " n"] | None:
         """The stored values at a point, or `None`."""
         asked = "SELECT answer FROM evaluations WHERE key = ?"
-        row = self._file().execute(asked, (self._key(agent, point),)).fetchone()
+        with self._telling() as file:
+            row = file.execute(asked, (self._key(agent, point),)).fetchone()
         found = None if row is None else np.frombuffer(row[0])
         return found if found is not None and len(found) == width else None
 
@@ -73,12 +79,14 @@ class Evaluations:
             (self._key(agent, point), each.tobytes())
             for point, each in zip(points, values, strict=True)
         ]
-        self._file().executemany("INSERT OR REPLACE INTO evaluations VALUES (?, ?)", rows)
+        with self._telling() as file:
+            file.executemany("INSERT OR REPLACE INTO evaluations VALUES (?, ?)", rows)
 
     def failure(self, agent: int, point: Float[np.ndarray, " p"]) -> str | None:
         """What a point was skipped for, and how to have it asked again; `None` if it was not."""
         asked = "SELECT told FROM failures WHERE key = ?"
-        row = self._file().execute(asked, (self._key(agent, point),)).fetchone()
+        with self._telling() as file:
+            row = file.execute(asked, (self._key(agent, point),)).fetchone()
         if row is None:
             return None
         anew = f"tacit.problem.forget_failures({str(self._path)!r}) asks anew"
@@ -93,7 +101,8 @@ class Evaluations:
             told: what their evaluation failed with.
         """
         rows = [(self._key(agent, point), told) for point in points]
-        self._file().executemany("INSERT OR REPLACE INTO failures VALUES (?, ?)", rows)
+        with self._telling() as file:
+            file.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?)", rows)
 
     def close(self) -> None:
         """Close the file."""
@@ -112,6 +121,22 @@ class Evaluations:
                 "a new file in a folder that exists"
             ) from error
         return self._open
+
+    @contextmanager
+    def _telling(self) -> Generator[sqlite3.Connection, None, None]:
+        """The open file; what goes wrong with it in the middle of a run is said with a remedy.
+
+        Raises:
+            ProblemError: a full disk, or a file that can no longer be read or written.
+        """
+        file = self._file()
+        try:
+            yield file
+        except sqlite3.Error as error:
+            raise ProblemError(
+                f"cache='{self._path}' cannot be read or written ({error}). What was stored before "
+                "is kept: free some space or repair the disk, and run the same again"
+            ) from error
 
     def _key(self, agent: int, point: Float[np.ndarray, " p"]) -> bytes:
         return hashlib.sha256(self._whose[agent] + point.tobytes()).digest()
@@ -154,11 +179,27 @@ class _Foreign(Exception):
 def _opened(path: Path) -> sqlite3.Connection:
     """The file with its tables, made if there is none.
 
+    Other runs may make or open it at the same moment: SQLite then refuses at once to begin or to
+    read a log, however long it was told to wait.
+
     Raises:
         _Foreign: a database of another program.
         OSError: it cannot be made.
-        sqlite3.Error: a file of another kind.
+        sqlite3.Error: a file of another kind, or one that is locked all the time.
     """
+    ends = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            return _made(path)
+        except sqlite3.OperationalError as error:
+            busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > ends:
+                raise
+            time.sleep(0.05)
+
+
+def _made(path: Path) -> sqlite3.Connection:
+    """The same, for now."""
     path.touch(mode=0o600)
     # what others wrote last may be in a log; without one, nothing is made beside the file, which
     # would be as open to others as the file still is
@@ -170,11 +211,17 @@ def _opened(path: Path) -> sqlite3.Connection:
         if each.exists():
             each.chmod(0o600)
     # used by one thread at a time, which need not be the one that opened it
-    file = sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
-    file.execute("PRAGMA journal_mode=WAL")
-    file.execute("PRAGMA synchronous=NORMAL")
-    for name, column in _TABLES.items():
-        file.execute(f"CREATE TABLE IF NOT EXISTS {name} (key BLOB PRIMARY KEY, {column})")
+    file = sqlite3.connect(
+        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        file.execute("PRAGMA journal_mode=WAL")
+        file.execute("PRAGMA synchronous=NORMAL")
+        for name, column in _TABLES.items():
+            file.execute(f"CREATE TABLE IF NOT EXISTS {name} (key BLOB PRIMARY KEY, {column})")
+    except BaseException:
+        file.close()
+        raise
     return file
 
 

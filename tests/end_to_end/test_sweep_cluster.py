@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tacit.errors import ConfigError
 from tests.end_to_end import study
 from tests.end_to_end.cluster import ROOT, Certificates, Running, certify, scheduler
 from tests.end_to_end.test_sweep import SMALL, wait_for
-from tests.unit._jobs.pieces import square
+from tests.unit._jobs.pieces import square, square_of
 
 pytestmark = pytest.mark.slow
 
@@ -119,6 +120,21 @@ def test_a_lost_cluster_loses_nothing_and_the_sweep_goes_on_without_it(tmp_path:
     assert alone.returncode == 0, errors
     assert f"{len(stored)} of 12 chunks are stored already" in printed
     assert {file: file.stat().st_mtime_ns for file in stored} == stored
+
+
+def test_a_process_runs_workers_one_after_the_other(tmp_path: Path) -> None:
+    """As in a notebook that starts a second cluster: the first one's folder is gone."""
+    import distributed
+
+    local: Any = distributed.LocalCluster
+    (tmp_path / "three").write_text("3")
+    piece = Piece(square_of, {}, 1.0, inputs={"file": tmp_path / "three"})
+    for _ in range(2):
+        with local(
+            n_workers=1, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=None
+        ) as here:
+            answers = list(cluster.on_cluster([piece], Cluster(here.scheduler_address)))
+        assert [answer["squared"] for _, answer in answers] == [9.0]
 
 
 def test_certificates_of_another_authority_are_refused(

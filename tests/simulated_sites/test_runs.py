@@ -193,16 +193,73 @@ def test_peers_that_add_up_end_after_faults_of_all_kinds(
         assert watchers.broken(ran) == {}, seed
 
 
-def test_a_client_that_starts_again_answers_the_sum_that_waits_for_it(simulated: None) -> None:
-    """Its charge was torn: in 11466 its disk has heard of that sum, in 11034 a greeting tells."""
-    for seed in (11034, 11466):
-        assert watchers.broken(seeds.of_seed(seed)) == {}, seed
+@pytest.mark.parametrize(
+    ("seed", "faults"),
+    [
+        (
+            11466,
+            (
+                Fault("kill after commit", 0, 0, 0.084),
+                Fault("torn commit", 3, 26, 0.349),
+                Fault("torn commit", 0, 2, 0.112),
+                Fault("torn commit", 2, 26, 2.615),
+                Fault("torn commit", 0, 8, 2.084),
+                Fault("cut", 1, 1.4718, 4.2806, more=(1, 4)),
+                Fault("stall", 4, 0.6726, 0.253),
+            ),
+        ),
+        (
+            11034,
+            (
+                Fault("torn commit", 3, 5, 0.001),
+                Fault("kill", 1, 1.7322, 0.031),
+                Fault("torn commit", 2, 30, 0.036),
+                Fault("torn commit", 3, 14, 0.213),
+                Fault("stall", 2, 3.0845, 4.1705),
+                Fault("stall", 3, 0.4669, 6.3696),
+            ),
+        ),
+    ],
+    ids=["its disk has heard of it", "a greeting tells of it"],
+)
+def test_a_client_whose_charge_was_torn_answers_the_sum_that_waits_for_it(
+    simulated: None, seed: int, faults: Sequence[Fault]
+) -> None:
+    ran = run.simulate(seed, cast.MASKS_FOUR, faults, equal=seed % 3 == 0)
+    assert watchers.broken(ran) == {}
 
 
-def test_who_adds_up_is_killed_between_the_two_records_of_its_beginning(simulated: None) -> None:
+@pytest.mark.parametrize(
+    ("seed", "faults"),
+    [
+        (
+            1480,
+            (
+                Fault("power cut", 0, 1.2116, 0.538),
+                Fault("torn commit", 0, 11, 0.037),
+                Fault("kill", 3, 1.5974, 0.375),
+                Fault("preempted", 0, 0.0, value=0.03),
+                Fault("copy", 2, 1.3842, 0.37, 1.4268, ("runs",)),
+            ),
+        ),
+        (
+            1588,
+            (
+                Fault("torn commit", 0, 21, 0.409),
+                Fault("lost name", 0, 12, 0.02),
+                Fault("cut", 0, 1.356, 4.9368, more=(0, 2, 3)),
+                Fault("stall", 0, 1.5056, 3.2971),
+                Fault("preempted", 0, 0.0, value=0.003),
+            ),
+        ),
+    ],
+    ids=["preempted often", "preempted rarely"],
+)
+def test_who_adds_up_is_killed_between_the_two_records_of_its_beginning(
+    simulated: None, seed: int, faults: Sequence[Fault]
+) -> None:
     shape = replace(cast.PEERS, sums="flooding")
-    for seed in (1480, 1588):
-        assert watchers.broken(run.simulate(seed, shape, draw(seed, shape))) == {}, seed
+    assert watchers.broken(run.simulate(seed, shape, faults)) == {}
 
 
 @pytest.mark.parametrize(
@@ -250,7 +307,14 @@ def test_who_comes_back_when_sums_ended_early_is_not_taken_for_an_older_copy(
 ) -> None:
     """Who adds up was started again, and is in the last round that there was, not that there is."""
     shape = replace(cast.PEERS, silent="stop")
-    ran = run.simulate(315, shape, draw(315, shape))
+    faults = (
+        Fault("kill before name", 0, 9, 0.007),
+        Fault("torn commit", 0, 49, 2.506),
+        Fault("kill", 1, 1.0565, 0.012),
+        Fault("kill before publish", 2, 2, 0.771),
+        Fault("lost name", 2, 14, 1.284),
+    )
+    ran = run.simulate(315, shape, faults)
     assert watchers.broken(ran) == {}
     assert set(ran.ended.values()) == {"finished"}
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.simulated_sites import cast, seams, seeds, watchers
-from tests.simulated_sites.faults import draw
+from tests.simulated_sites import cast, run, seams, seeds, watchers
+from tests.simulated_sites.faults import Fault, draw
 from tests.simulated_sites.first import FIRST, UNFOUND
 from tests.simulated_sites.mutants import MUTANTS, named
 from tests.simulated_sites.planting import Change, caught, changed, planted
@@ -29,15 +30,16 @@ def test_seeds_with_faults_break_nothing(first: int) -> None:
     assert [name for name in seeds.COLUMNS if not tally.column(name)] == []
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [
-        200652,  # a message of a liar that arrives damaged in its head alone
-        206589,  # a kill between a message and the commit that stores it; then a second content
-    ],
-)
-def test_a_run_that_was_wrongly_taken_for_broken_is_not(seed: int) -> None:
-    assert seeds.many(seed, seed + 1).broken == {}
+def test_a_second_content_after_one_that_a_kill_kept_from_the_disk_breaks_nothing() -> None:
+    """A check took the message that came before the kill for one that was used."""
+    shape = replace(cast.STAR, agents=3, rounds=4)
+    faults = (
+        Fault("torn commit", 1, 17, 0.044),
+        Fault("late", 3, 4, value=1),
+        Fault("lie", 3, 1.2311474883757445, value=1, more=("second contents",)),
+    )
+    with seams.replaced():
+        assert watchers.broken(run.simulate(206589, shape, faults, equal=True)) == {}
 
 
 @pytest.mark.parametrize(

@@ -361,6 +361,6 @@ def _unwritable(keys: Keys, error: OSError) -> ConfigError:
     return ConfigError(
         f"{keys.folder / 'runs'} cannot be written ({why(error)}), and it has to hold which state "
         "serves a run, so that no question is answered twice. The other keys may be read-only; "
-        "make this folder, and make it writable for this user (ReadWritePaths= in a systemd unit, "
-        "a mount of its own in a container)"
+        "make this folder, free some space on its disk, and make it writable for this user "
+        "(ReadWritePaths= in a systemd unit, a mount of its own in a container)"
     )

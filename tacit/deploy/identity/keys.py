@@ -127,6 +127,9 @@ def fits(told: str, fingerprint: str) -> bool:
     return said == known
 
 
+_ALWAYS = dt.datetime.min.replace(tzinfo=dt.UTC)
+
+
 @dataclass(frozen=True)
 class Keys:
     """The keys of one agent, as they are in its folder.
@@ -136,12 +139,14 @@ class Keys:
         card: card of the agent, which others know.
         identity: private key that signs.
         expires: end of the certificate's validity.
+        begins: its beginning.
     """
 
     folder: Path
     card: Card
     identity: Ed25519PrivateKey
     expires: dt.datetime
+    begins: dt.datetime = _ALWAYS
 
     @property
     def certificate(self) -> Path:
@@ -163,6 +168,10 @@ class Keys:
     def days_left(self, now: dt.datetime | None = None) -> float:
         """Days until the certificate ends; negative afterwards."""
         return (self.expires - (now or dt.datetime.now(dt.UTC))) / dt.timedelta(days=1)
+
+    def hours_until(self, now: dt.datetime | None = None) -> float:
+        """Hours until the certificate begins, by a clock that is behind; negative afterwards."""
+        return (self.begins - (now or dt.datetime.now(dt.UTC))) / dt.timedelta(hours=1)
 
 
 def check_name(name: str, where: str = "") -> None:
@@ -310,7 +319,8 @@ def load(folder: Path) -> Keys:
             f"{folder / 'card.toml'} is the card of other keys: `tacit keys rotate` was "
             "interrupted (give it again), or a file was replaced (make new keys)"
         )
-    return Keys(folder, card, identity, certificate.not_valid_after_utc)
+    begins, expires = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    return Keys(folder, card, identity, expires, begins)
 
 
 def read_identity(folder: Path) -> Ed25519PrivateKey:

@@ -89,7 +89,12 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | OwnCost | N
             "it would stand alone. Compare fingerprints with their owners and pin the cards: tacit "
             f"keys trust {options.keys} CARD"
         )
-    left = keys.days_left()
+    left, ahead = keys.days_left(), keys.hours_until()
+    if ahead > 0:
+        raise ConfigError(
+            f"the certificate in {options.keys} begins in {ahead:.1f} hours: this machine's clock "
+            "is behind, so it and its neighbours would refuse each other. Set the clock"
+        )
     if left <= 0:
         raise ConfigError(
             f"the certificate in {options.keys} ended {-left:.0f} days ago; renew it with "

@@ -129,11 +129,8 @@ def _own_certificate(keys: Keys) -> Finding:
     what, left = "own certificate", keys.days_left()
     certificate = x509.load_pem_x509_certificate(keys.certificate.read_bytes())
     authority = x509.load_pem_x509_certificate(keys.card.authority.encode())
-    ahead = certificate.not_valid_before_utc.timestamp() - time.time()
-    if ahead > 0:
-        return Finding(
-            what, False, f"begins in {ahead / 3600:.1f} hours: this machine's clock is behind"
-        )
+    if (ahead := keys.hours_until()) > 0:
+        return Finding(what, False, f"begins in {ahead:.1f} hours: this machine's clock is behind")
     if left <= 0:
         return Finding(what, False, f"ended {-left:.1f} days ago; renew it with {keys.renewal}")
     try:

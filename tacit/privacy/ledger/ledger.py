@@ -394,6 +394,12 @@ class Ledger:
         with self._thread, self._writer.usable():
             return self._outbox.latest(agent, run)
 
+    def charged_to(self, agent: str, run: str) -> str | None:
+        """The dataset of the latest release of a run; `None` before the first."""
+        with self._thread, self._writer.usable():
+            found = self._outbox.latest(agent, run)
+            return None if found is None else str(self._writer.entry(found.sequence)["dataset"])
+
     def acknowledge(self, id: ReleaseId, *recipients: str) -> tuple[str, ...]:
         """Record that recipients have the bytes, which are deleted once all of them do.
 

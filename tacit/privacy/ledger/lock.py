@@ -100,8 +100,8 @@ class WriterLock(FileLock):
         except OSError as error:
             raise LedgerUnwritable(
                 f"the ledger {ledger} cannot be opened for writing: its lock {path.name} cannot be "
-                f"made ({error.strerror or error}). Nothing was released; make its directory "
-                "writable"
+                f"made ({error.strerror or error}). Nothing was released; free some space on its "
+                "disk, or make its directory writable"
             ) from error
 
 

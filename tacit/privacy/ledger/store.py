@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -56,12 +56,18 @@ def create(path: Path, first: dict[str, object]) -> None:
     """Write a new ledger that holds one entry, whole or not at all.
 
     Raises:
-        LedgerError: `path` already exists.
+        LedgerError: `path` already exists, or the log of an earlier ledger is beside it.
         LedgerUnwritable: the file cannot be written.
     """
     if path.exists():
         raise LedgerError(f"{path} exists already; open it, or choose another name")
-    partial = path.with_name(path.name + ".partial")
+    if _has_log(path):  # it would become a part of the new file
+        raise LedgerError(
+            f"{_log_of(path)} holds the newest entries of a ledger that was at {path}, whose "
+            "process was killed. Put that ledger back beside it, or move both together; or choose "
+            "another name"
+        )
+    partial = _partial_of(path)
     entry = following(START, 0, "created", first)
     try:
         partial.unlink(missing_ok=True)
@@ -81,7 +87,7 @@ def create(path: Path, first: dict[str, object]) -> None:
             file.execute("COMMIT")
         # unlike renaming, linking does not replace a file that somebody else has created meanwhile
         os.link(partial, path)
-        partial.unlink()
+        partial.unlink(missing_ok=True)  # whoever opens it does the same
     except FileExistsError as error:
         raise LedgerError(f"{path} exists already; open it, or choose another name") from error
     except OSError as error:
@@ -95,7 +101,8 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
     """Open an existing ledger, and check that it is intact.
 
     Raises:
-        LedgerError: there is no ledger at `path`, or one of a later format.
+        LedgerError: there is no ledger at `path`, one of a later format, or, for writing, one
+            with two names.
         LedgerBusy: another program holds it locked.
         LedgerDamaged: the file is broken.
         LedgerUnwritable: it cannot be opened for writing.
@@ -104,6 +111,8 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         raise LedgerError(
             f"there is no ledger at {path}; make one with Ledger.create or `tacit ledger new`"
         )
+    if write:
+        _check_one_name(path)
     connection = None
     with reported(path):
         try:
@@ -116,6 +125,38 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             if connection is not None:
                 connection.close()
             raise
+
+
+def _check_one_name(path: Path) -> None:
+    """Refuse a file with two names (hard links): each would have a lock and a log of its own.
+
+    Raises:
+        LedgerError: such a file.
+    """
+    partial = _partial_of(path)
+    with suppress(OSError):  # whoever made it was killed before the first name was removed
+        if partial.samefile(path):
+            partial.unlink()
+    if path.stat().st_nlink > 1:
+        raise LedgerError(
+            f"the ledger {path} has a second name (a hard link), and whoever opens it there would "
+            "not see what is charged here. Nothing was released; delete the other name, or copy "
+            "the ledger and put the copy in its place"
+        )
+
+
+def _partial_of(path: Path) -> Path:
+    return path.with_name(path.name + ".partial")
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _has_log(path: Path) -> bool:
+    """Whether there are entries beside the file; whoever reads it leaves an empty log."""
+    log = _log_of(path)
+    return log.exists() and log.stat().st_size > 0
 
 
 def append(connection: sqlite3.Connection, entry: Entry) -> Mark:
@@ -159,6 +200,16 @@ def transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def move_from_log(connection: sqlite3.Connection) -> None:
+    """Move what was committed from the log into the file itself.
+
+    So a copy of the file alone has it, even after a kill. What cannot be moved now stays in the
+    log, as safe as before.
+    """
+    with suppress(sqlite3.Error):
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 @contextmanager
@@ -213,11 +264,9 @@ def _error(path: Path, code: int, detail: str) -> LedgerError:
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:
     where = f"file:{quote(str(path.absolute()))}?mode={mode}"
-    if mode == "ro" and not os.access(path.parent, os.W_OK):
-        # no index of the log can be made there; without a log the file alone is the ledger
-        log = path.with_name(path.name + "-wal")
-        if not (log.exists() and log.stat().st_size):
-            where += "&immutable=1"
+    # no index of the log can be made there; without a log the file alone is the ledger
+    if mode == "ro" and not os.access(path.parent, os.W_OK) and not _has_log(path):
+        where += "&immutable=1"
     connection = sqlite3.connect(
         where, uri=True, isolation_level=None, check_same_thread=False, timeout=_PATIENCE
     )

@@ -80,9 +80,10 @@ class Writer:
                 raise
 
     def write(self, kind: str, what: dict[str, Any]) -> None:
-        """Commit an entry; on disk when this returns."""
+        """Commit a budget or a whole run; in the file itself when this returns."""
         with self.writing(kind, what):
             pass
+        store.move_from_log(self._connection)
 
     @contextmanager
     def usable(self) -> Generator[None, None, None]:

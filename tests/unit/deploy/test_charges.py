@@ -17,10 +17,13 @@ from tacit.data.schema import Prepared
 from tacit.deploy.agreement import declared as laying_out
 from tacit.deploy.agreement.declared import Declared, charges, declared, releases
 from tacit.deploy.identity import keys
+from tacit.deploy.member.checking import Options
+from tacit.deploy.member.paying import account_of
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method import DPSG, Phase
 from tacit.privacy import accounting
 from tacit.privacy.event import Repeated
+from tacit.privacy.ledger import Ledger, ReleaseId
 from tacit.privacy.sensitivity import ClippedGradient
 from tests.sites import STUDY, a_manifest, member
 
@@ -48,6 +51,29 @@ def test_all_releases_together_cost_what_is_promised(made: list[keys.Keys], more
     assert accounting.epsilon(each, promised.delta) == pytest.approx(promised.epsilon, rel=1e-6)
     assert accounting.epsilon(charges(run, 0), promised.delta) == pytest.approx(promised.epsilon)
     assert promised.epsilon == pytest.approx(4.0, rel=1e-3) and promised.epsilon <= 4.0
+
+
+def test_a_run_is_charged_to_one_dataset(made: list[keys.Keys], tmp_path: Path) -> None:
+    run, path = laid_out(made, STUDY), tmp_path / "ledger"
+    with Ledger.create(path) as ledger:
+        for dataset in ("visits", "other"):
+            ledger.set_budget("a", dataset, epsilon=9.0, delta=1e-6)
+    options = Options(tmp_path, tmp_path, tmp_path, ledger=path, dataset="visits")
+    with account_of(options, path, run, 0, nobody=False) as account:
+        assert account is not None
+        id = ReleaseId("a", run.manifest.run.hex(), 1, "gradient")
+        event = releases(run, 0)[1][0]
+        account.ledger.prepare(
+            id, event, b"1", input_hash="", dataset=account.dataset, recipients=["b"]
+        )
+    with account_of(options, path, run, 0, nobody=False):
+        pass
+    other = account_of(replace(options, dataset="other"), path, run, 0, nobody=False)
+    with (
+        pytest.raises(ConfigError, match=r"--dataset other: .* 'visits' .* --dataset visits"),
+        other,
+    ):
+        pass
 
 
 def test_a_manifest_does_not_tell_a_smaller_cost(made: list[keys.Keys], tmp_path: Path) -> None:

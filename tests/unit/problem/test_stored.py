@@ -374,3 +374,30 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     for file in (tmp_path / "text", tmp_path / "no folder" / "file", tmp_path):
         with pytest.raises(ProblemError, match="cannot be used for evaluations"):
             black_box(cost, 3, cache=file)
+
+
+def test_a_file_that_another_run_makes_is_waited_for(tmp_path: Path) -> None:
+    file = tmp_path / "evaluations.sqlite"
+    other = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    done = threading.Timer(0.5, other.close)
+    done.start()
+    box = black_box(cost, 3, cache=file).host
+    box.evaluate(POINTS, OWNERS)
+    done.join()
+    assert box.calls.tolist() == [1, 1, 1]
+
+
+def test_a_full_disk_is_told_with_a_remedy(tmp_path: Path) -> None:
+    file = tmp_path / "evaluations.sqlite"
+    box = black_box(cost, 3, cache=file).host
+    box.evaluate(POINTS, OWNERS)
+    with closing(sqlite3.connect(file)) as other:
+        other.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON evaluations "
+            "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+        )
+        other.commit()
+    box.evaluate(POINTS + 1.0, OWNERS)
+    with pytest.raises(ProblemError, match=r"disk is full.*What was stored .* the same again"):
+        box.raise_pending()

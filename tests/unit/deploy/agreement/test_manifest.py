@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 import shutil
@@ -191,6 +192,19 @@ def options(tmp_path: Path, made: list[keys.Keys]) -> Options:
 
 def changed(options: Options, **change: Any) -> Options:
     return Options(**{**vars(options), **change})
+
+
+def test_a_clock_that_is_days_behind_is_refused_at_once(
+    options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Clock(dt.datetime):
+        @classmethod
+        def now(cls, tz: dt.tzinfo | None = None) -> dt.datetime:
+            return super().now(tz) - dt.timedelta(days=3)
+
+    monkeypatch.setattr(keys.dt, "datetime", Clock)
+    with pytest.raises(ConfigError, match=r"begins in 4\d\.\d hours: .* clock is behind.* Set the"):
+        check(options)
 
 
 def test_an_agent_checks_before_it_sends(

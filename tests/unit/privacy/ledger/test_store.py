@@ -296,3 +296,51 @@ def test_a_lock_that_cannot_be_taken_names_its_file(tmp_path: Path) -> None:
         with pytest.raises(OSError, match=said) as told:
             FileLock(path)
         assert told.value.filename == str(path)
+    ledger = made(tmp_path / "ledger")
+    ledger.with_name("ledger.lock").write_bytes(other.read_bytes())
+    with pytest.raises(LedgerUnwritable, match=r"ledger.lock cannot be made .* free some space"):
+        Ledger.open(ledger)
+
+
+KILLED = """
+import os, sys
+from tacit.privacy.event import GaussianRelease, Repeated
+from tacit.privacy.ledger import Ledger
+ledger = Ledger.open(sys.argv[1])
+ledger.charge_run("a", {"clinic": [Repeated(GaussianRelease(300.0), 100)]}, dataset="visits")
+os._exit(9)
+"""
+
+
+def test_a_copy_of_the_file_of_a_killed_process_has_its_runs(path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    balances = [(each.runs, each.spent) for each in read(copy).balances]
+    assert balances == [(each.runs, each.spent) for each in read(path).balances]
+    assert balances[0][0] == 2  # the release of before counts as one
+
+
+def test_the_log_of_a_ledger_that_was_moved_joins_no_other(path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+    moved = path.rename(path.with_name("moved"))
+    with pytest.raises(LedgerError, match="newest entries of a ledger that was at"):
+        Ledger.create(path)
+    moved.rename(path)
+    Ledger.open(path).close()
+    path.rename(moved)
+    read(moved)
+    Ledger.create(path).close()
+
+
+def test_a_ledger_has_one_name(path: Path) -> None:
+    path.with_name(path.name + ".partial").hardlink_to(path)  # as a killed `create` leaves it
+    Ledger.open(path).close()
+    assert path.stat().st_nlink == 1
+    other = path.with_name("other")
+    other.hardlink_to(path)
+    for name in (path, other):
+        with pytest.raises(LedgerError, match=r"second name .* delete the other name"):
+            Ledger.open(name)
+    other.unlink()
+    Ledger.open(path).close()
