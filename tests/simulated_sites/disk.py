@@ -181,7 +181,17 @@ def _sector(data: bytes, number: int) -> bytes:
 
 
 def committed(process: Process, data: bytes) -> bool:
-    """Whether a message is on the disk of who sends it: in its ledger, or in its journal."""
+    """Whether a message is on the disk of who sends it: in its ledger, or in its journal.
+
+    What was seen there once stays there; a member closes its ledger at an error, such as a full
+    disk, and still answers with what is in it.
+    """
+    if data not in process.on_disk and _committed(process, data):
+        process.on_disk.add(data)
+    return data in process.on_disk
+
+
+def _committed(process: Process, data: bytes) -> bool:
     queries = {
         "ledger": "SELECT 1 FROM releases WHERE payload = :data",
         "journal.db": "SELECT 1 FROM messages WHERE substr(data, -length(:data)) = :data",

@@ -59,6 +59,7 @@ class Process:
         party: its `Session`, once it is connected.
         relays: whether its connections carry others' messages, too.
         sent: digests of what has left it.
+        on_disk: messages that were seen on its disk.
     """
 
     def __init__(self, member: int, start: int, *, twin: bool = False) -> None:
@@ -68,6 +69,7 @@ class Process:
         self.party: Any = None
         self.relays = False
         self.sent: set[str] = set()
+        self.on_disk: set[bytes] = set()
         self.draws: dict[str, int] = {}
         self.connections: dict[str, list[Any]] = {}
         """What it has open, by path."""

@@ -201,7 +201,7 @@ MUTANTS = (
     _mutant(
         "missing messages not asked for",
         "a lost message stops a run",
-        "all_end patience_kept",
+        "all_end no_standstill patience_kept",
         Change(
             Neighbours,
             "wait",

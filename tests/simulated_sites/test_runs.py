@@ -220,11 +220,11 @@ def test_peers_that_add_up_end_after_faults_of_all_kinds(
             ),
         ),
     ],
-    ids=["its disk has heard of it", "a greeting tells of it"],
 )
 def test_a_client_whose_charge_was_torn_answers_the_sum_that_waits_for_it(
     simulated: None, seed: int, faults: Sequence[Fault]
 ) -> None:
+    """Of these, which once kept a client from its end, commits have moved since."""
     ran = run.simulate(seed, cast.MASKS_FOUR, faults, equal=seed % 3 == 0)
     assert watchers.broken(ran) == {}
 

@@ -42,6 +42,14 @@ def test_a_second_content_after_one_that_a_kill_kept_from_the_disk_breaks_nothin
         assert watchers.broken(run.simulate(206589, shape, faults, equal=True)) == {}
 
 
+def test_a_stored_message_that_is_sent_again_when_the_disk_is_full_breaks_nothing() -> None:
+    """A check looked for it in a ledger that the member had closed."""
+    faults = (Fault("full disk", 0, 10, value=1), Fault("stall", 0, 0.5710652898684606, 20.9378))
+    with seams.replaced():
+        ran = run.simulate(214019, cast.PAIR, faults)
+    assert ran.counts["full disk"] and watchers.broken(ran) == {}
+
+
 @pytest.mark.parametrize(
     "names",
     [*QUICK, *(pytest.param(each, marks=pytest.mark.long) for each in FIRST if each not in QUICK)],
