@@ -152,7 +152,7 @@ def keys(shape: Shape, number: int, folder: Path) -> Keys:
     own = card(number)
     if shape.star and number < shape.agents:
         own = replace(own, address="")
-    return Keys(folder, own, identity(number), ENDS)
+    return Keys(folder, own, identity(number), _BEGINS, ENDS)
 
 
 def mask_key(number: int) -> bytes:

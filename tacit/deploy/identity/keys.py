@@ -127,9 +127,6 @@ def fits(told: str, fingerprint: str) -> bool:
     return said == known
 
 
-_ALWAYS = dt.datetime.min.replace(tzinfo=dt.UTC)
-
-
 @dataclass(frozen=True)
 class Keys:
     """The keys of one agent, as they are in its folder.
@@ -138,15 +135,15 @@ class Keys:
         folder: folder of the keys.
         card: card of the agent, which others know.
         identity: private key that signs.
-        expires: end of the certificate's validity.
-        begins: its beginning.
+        begins: beginning of the certificate's validity.
+        expires: its end.
     """
 
     folder: Path
     card: Card
     identity: Ed25519PrivateKey
+    begins: dt.datetime
     expires: dt.datetime
-    begins: dt.datetime = _ALWAYS
 
     @property
     def certificate(self) -> Path:
@@ -320,7 +317,7 @@ def load(folder: Path) -> Keys:
             "interrupted (give it again), or a file was replaced (make new keys)"
         )
     begins, expires = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    return Keys(folder, card, identity, expires, begins)
+    return Keys(folder, card, identity, begins, expires)
 
 
 def read_identity(folder: Path) -> Ed25519PrivateKey:

@@ -320,10 +320,10 @@ def _take_part(
                 delta = run_.guarantee[number].delta
                 mine = account.ledger.spent(manifest.run.hex(), account.owner, delta)
             answer = model = regression = None
+            said = str(run_.guarantee)
             if solution is not None:
-                method = run_.contract.method
+                method, names = run_.contract.method, run_.contract.numbers
                 answer = method.answer(solution, run_.contract)
-                names, said = run_.contract.numbers, str(run_.guarantee)
                 regression = fitted(run_.source, answer, said, papers_of(method))
                 model = fitted_model(run_.source, names, solution, said)
             outcome = Outcome(
@@ -337,7 +337,7 @@ def _take_part(
                 rounds=party.rounds,
                 epsilon=mine,
                 epsilon_of_account=total,
-                protection=str(run_.guarantee),
+                protection=said,
                 simulated=options.test_seed is not None,
                 round_seconds=progress.seconds or [],
                 refused=party.mailbox.counts["refused"],

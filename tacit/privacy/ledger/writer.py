@@ -80,7 +80,7 @@ class Writer:
                 raise
 
     def write(self, kind: str, what: dict[str, Any]) -> None:
-        """Commit a budget or a whole run; in the file itself when this returns."""
+        """Commit a budget or a whole run: on disk, and in the file itself if no reader is there."""
         with self.writing(kind, what):
             pass
         store.move_from_log(self._connection)

@@ -15,6 +15,7 @@ from tacit.data.schema import Prepared
 from tacit.deploy.agreement.binding import Binding, digest_of, folder_of
 from tacit.deploy.agreement.manifest import read_manifest
 from tacit.deploy.identity import keys
+from tacit.deploy.member.adding import ADDING, check_state
 from tacit.deploy.member.checking import Options
 from tacit.deploy.member.process import run
 from tacit.deploy.messages.journal import Journal
@@ -210,6 +211,21 @@ def test_a_kill_before_the_second_record_and_one_after_the_journal_lose_nothing(
         binding.bind("")
         Journal(state / "journal.db", RUN.hex()).close()  # and it is killed
     started(own, state, 0)
+
+
+def test_who_adds_up_leaves_no_journal_where_it_was_killed_as_it_began(
+    own: keys.Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its agent, started again, looks at that state first: a journal would be refused for ever."""
+    state = folder(tmp_path, "state")
+    with Binding(own, RUN, state, part=ADDING) as binding, monkeypatch.context() as patched:
+        patched.setattr(binding, "_written", None)
+        with pytest.raises(TypeError):
+            noted(binding)  # between the two records
+    check_state(own, RUN, state, 3)
+    assert not (state / "journal.db").exists()
+    with Binding(own, RUN, state, part=ADDING) as binding:
+        binding.bind("")
 
 
 def test_keys_that_know_less_than_the_state_are_refused(own: keys.Keys, tmp_path: Path) -> None:

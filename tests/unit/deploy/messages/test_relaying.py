@@ -104,7 +104,7 @@ class Graph:
         def accept(sender: int, key: str, data: bytes) -> None:
             self.got[party].append((sender, key, data))
 
-        keys: Any = Keys(Path(), CARD, None, None)  # type: ignore[arg-type]
+        keys: Any = Keys(Path(), CARD, None, None, None)  # type: ignore[arg-type]
         end = Endpoint(keys, "", party, {}, Path(), listen=False, serve=has.get, accept=accept)
         self.links[party] = self.relays[site].connect(end)
 
