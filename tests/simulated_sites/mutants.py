@@ -418,6 +418,18 @@ MUTANTS = (
         shape="masks",
     ),
     _mutant(
+        "who ended early goes back to a round that never was",
+        "a state that is whole is taken for an older copy",
+        "all_end",
+        Change(
+            Session,
+            "run",
+            "self.progress.round = self.rounds - 1",
+            "self.progress.round = self._schedule.rounds - 1",
+        ),
+        shape="peers that add up",
+    ),
+    _mutant(
         "a coordinator is waited for no longer than it waits",
         "while it waits for one client, it is given up by the others",
         "patience_kept",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,18 +27,6 @@ def test_seeds_with_faults_break_nothing(first: int) -> None:
     assert tally.seeds == 125
     assert tally.faults > 10 * tally.seeds
     assert [name for name in seeds.COLUMNS if not tally.column(name)] == []
-
-
-def test_a_second_content_after_one_that_a_kill_kept_from_the_disk_breaks_nothing() -> None:
-    """A check took the message that came before the kill for one that was used."""
-    shape = replace(cast.STAR, agents=3, rounds=4)
-    faults = (
-        Fault("torn commit", 1, 17, 0.044),
-        Fault("late", 3, 4, value=1),
-        Fault("lie", 3, 1.2311474883757445, value=1, more=("second contents",)),
-    )
-    with seams.replaced():
-        assert watchers.broken(run.simulate(206589, shape, faults, equal=True)) == {}
 
 
 def test_a_stored_message_that_is_sent_again_when_the_disk_is_full_breaks_nothing() -> None:
