@@ -97,7 +97,7 @@ MASKS = Shape(
     masks="masks = { coalition = 1, min_cohort = 2, spare = 6 }",
 )
 MASKS_LONG = replace(
-    MASKS, rounds=25, masks="masks = { coalition = 1, min_cohort = 2, spare = 20 }"
+    MASKS, rounds=18, masks="masks = { coalition = 1, min_cohort = 2, spare = 20 }"
 )
 """Long enough for a client to come back when many sums were taken without it."""
 MASKS_FOUR = replace(MASKS, agents=4, masks="masks = { coalition = 1, min_cohort = 3, spare = 6 }")

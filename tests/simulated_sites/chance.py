@@ -16,6 +16,7 @@ class Chance:
     def __init__(self, seed: int) -> None:
         self._key = seed.to_bytes(16, "little")
         self._shares = hashlib.blake2b(key=self._key, digest_size=7)
+        self._of_run: dict[str, float] = {}
 
     def data(self, count: int, *label: Any) -> bytes:
         """Bytes for a purpose."""
@@ -27,6 +28,12 @@ class Chance:
         found = self._shares.copy()
         found.update(repr(label).encode())
         return int.from_bytes(found.digest(), "little") / 2.0**56
+
+    def of_run(self, label: str) -> float:
+        """The share of a label alone, which is asked for again and again."""
+        if label not in self._of_run:
+            self._of_run[label] = self.share(label)
+        return self._of_run[label]
 
     def below(self, count: int, *label: Any) -> int:
         """A whole number below `count`."""

@@ -33,7 +33,7 @@ class Connection(sqlite3.Connection):
 
     def __init__(self, database: Any, *more: Any, **named: Any) -> None:
         super().__init__(database, *more, **named)
-        at = world()
+        self._at = at = world()
         self._process = at.process
         self.path = Path(str(database).removeprefix("file:").partition("?")[0])
         self._before: Image | None = None  # since which nothing is certain to be on the disk
@@ -53,7 +53,7 @@ class Connection(sqlite3.Connection):
         super().close()
 
     def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
-        at, process = world(), self._process
+        at, process = self._at, self._process
         at.hub.touch()
         if sql.startswith("PRAGMA"):
             self._waits = None
@@ -62,7 +62,7 @@ class Connection(sqlite3.Connection):
         return self._commit(at, process, lambda: super(Connection, self).execute(sql, parameters))
 
     def executemany(self, sql: str, parameters: Any) -> sqlite3.Cursor:
-        at, process = world(), self._process
+        at, process = self._at, self._process
         at.hub.touch()
         if process is None or self.in_transaction:
             return super().executemany(sql, parameters)
@@ -70,9 +70,7 @@ class Connection(sqlite3.Connection):
         return self._commit(at, process, lambda: call(sql, parameters))
 
     def _commits(self, sql: str) -> bool:
-        if self.in_transaction:
-            return sql == "COMMIT"
-        return sql.startswith(_CHANGES)
+        return sql == "COMMIT" or (sql.startswith(_CHANGES) and not self.in_transaction)
 
     def _commit(self, at: World, process: Process, call: Callable[[], Any]) -> Any:
         if at.fills(process):

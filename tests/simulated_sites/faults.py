@@ -101,18 +101,23 @@ def _known_to_one(seed: int, shape: Shape) -> list[Fault]:
 def _back_late(seed: int, shape: Shape) -> list[Fault]:
     """A client that is given up, and comes back while the others are some sums further.
 
-    Its disk may be slow, so that it learns where they are, and they are elsewhere when it asks.
+    Its disk may be slow, so that it learns where they are, and they are elsewhere when it asks; or
+    it is killed again, and the sum that waits for it then was announced while it was away.
     """
     if shape.rounds != MASKS_LONG.rounds:
         return []
     rng = random.Random(f"back late {seed}")
     whose, at = rng.randrange(shape.agents), rng.uniform(0.3, 1.0)
     back = at + shape.patience + rng.uniform(0.0, 0.6)
+    again = [
+        Fault("kill", whose, back + rng.uniform(0.0, 0.3), rng.uniform(0.0, 0.5))
+        for _ in range(rng.randrange(2))
+    ]
     stalls = [
         Fault("stall", whose, back + rng.uniform(0.0, 0.5), rng.uniform(0.0, 0.3))
         for _ in range(rng.randrange(3))
     ]
-    return [Fault("kill", whose, at, back - at), *stalls]
+    return [Fault("kill", whose, at, back - at), *again, *stalls]
 
 
 def _disks_full(seed: int, shape: Shape) -> list[Fault]:

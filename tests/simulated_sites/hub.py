@@ -22,17 +22,31 @@ class Killed(BaseException):
     """The process has ended; whatever runs in it stops where it is."""
 
 
+_idle: list[greenlet] = []
+"""Greenlets whose thread is over; each holds memory that a new one would have to ask for."""
+
+
+def _threads(thread: Thread) -> None:
+    """Run a thread, and then others."""
+    own = getcurrent()
+    while True:
+        thread.run()
+        del thread
+        _idle.append(own)
+        thread = own.parent.switch()
+
+
 class Thread:
     """A thread of a process."""
 
     def __init__(self, process: Process, function: Callable[[], Any], hub: Hub) -> None:
         self.process, self._function, self.token, self.over = process, function, 0, False
-        self.greenlet = greenlet(self._run, parent=hub.main)
+        self.greenlet: greenlet | None = None
         self.joiners: list[Thread] = []
         process.threads.append(self)
         self._hub = hub
 
-    def _run(self, *_: Any) -> None:
+    def run(self) -> None:
         try:
             self._function()
         except Killed:
@@ -161,7 +175,7 @@ class Hub:
                 continue
             thread.token += 1
             self.current = thread
-            if thread.greenlet:
+            if thread.greenlet is not None:
                 thread.greenlet.parent = getcurrent()  # it comes back here
                 thread.greenlet.throw(Killed)
             thread.over = True
@@ -177,5 +191,10 @@ class Hub:
             return
         thread.token += 1
         self.current = thread
-        thread.greenlet.switch(woken)
+        if thread.greenlet is None:
+            thread.greenlet = _idle.pop() if _idle else greenlet(_threads)
+            thread.greenlet.parent = self.main
+            thread.greenlet.switch(thread)
+        else:
+            thread.greenlet.switch(woken)
         self.current = None

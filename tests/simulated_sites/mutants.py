@@ -418,6 +418,30 @@ MUTANTS = (
         shape="masks",
     ),
     _mutant(
+        "a sum that was announced meanwhile is not asked for",
+        "who comes back and the coordinator wait for each other",
+        "no_standstill",
+        Change(
+            Neighbours,
+            "_ask_for_announced",
+            "if self._terms.early and self._terms.skipping and turn.phase.sender is Role.SERVER:",
+            "if False:",
+        ),
+        shape="masks",
+    ),
+    _mutant(
+        "what was heard before a start tells of no later sum",
+        "who comes back and the coordinator wait for each other",
+        "no_standstill",
+        Change(
+            Neighbours,
+            "notice_that_they_went_on",
+            "newest = max(map(self.mailbox.newest, self.cards))",
+            "newest = max(self.mailbox.reached.values())",
+        ),
+        shape="masks",
+    ),
+    _mutant(
         "who ended early goes back to a round that never was",
         "a state that is whole is taken for an older copy",
         "all_end",

@@ -142,7 +142,7 @@ def _rarely(write: Callable[[Any], None]) -> Callable[[Any], None]:
     """Writing the status, in one seed of 32: it costs a fifth of the time."""
 
     def written(own: Any) -> None:
-        if world().chance.share("status") < 1 / 32:
+        if world().chance.of_run("status") < 1 / 32:
             write(own)
 
     return written
@@ -196,6 +196,7 @@ def replaced() -> Generator[None, None, None]:
         laid_out = ("declared", "check_secure", "releases", "forms")
         for name in (*laid_out, "neighbours", "sum_graph"):
             put(process, name, _kept(getattr(process, name)))
+        put(process, "Sums", SimpleNamespace(of=_kept(process.Sums.of)))
         put(fitted, "schema", _kept(fitted.schema))
         for name in ("epsilon", "quick_epsilon"):
             put(accounting, name, _of_events(getattr(accounting, name)))

@@ -18,7 +18,7 @@ from tests.simulated_sites.run import simulate
 from tests.simulated_sites.seams import replaced
 from tests.simulated_sites.shrink import shrunk
 
-_WEIGHTS = (2, 4, 2, 2, 2)
+_WEIGHTS = (2, 10, 2, 2, 2)
 
 _PART = 200
 """Seeds that a process runs at a time."""

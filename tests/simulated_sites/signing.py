@@ -53,7 +53,7 @@ class Signer:
 
     def sign(self, data: bytes) -> bytes:
         """A real signature in one seed of eight; else 64 bytes that are known to be good here."""
-        if simulating() and world().chance.share("signed") >= 1 / 8:
+        if simulating() and world().chance.of_run("signed") >= 1 / 8:
             key = self._public.public_bytes_raw()
             found = hashlib.blake2b(data, key=key, digest_size=64).digest()
         else:

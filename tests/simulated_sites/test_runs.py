@@ -83,6 +83,25 @@ FOUND = {
         cast.MASKS,
         (Fault("kill after publish", 0, 2, 1.0),),
     ),
+    "a client that is killed again while a sum is announced": (
+        "a sum that was announced meanwhile is not asked for",
+        20,
+        cast.MASKS,
+        (
+            Fault("kill", 2, 0.8238, 5.3623),
+            Fault("power cut", 2, 6.2275, 0.3749),
+        ),
+    ),
+    "a client that is killed again when it has heard of a sum": (
+        "a sum that was announced meanwhile is not asked for + "
+        "what was heard before a start tells of no later sum",
+        1,
+        cast.MASKS_FOUR,
+        (
+            Fault("kill", 3, 1.0888, 5.2638),
+            Fault("torn commit", 3, 13, 0.5801),
+        ),
+    ),
     "who ended early, and is started again": (
         "who ended early goes back to a round that never was",
         211,
