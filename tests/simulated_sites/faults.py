@@ -151,6 +151,20 @@ def _another_sum(seed: int, shape: Shape) -> list[Fault]:
     return [Fault("copy", shape.agents, taken, down, put, ("state",)), rng.choice(away)]
 
 
+def _away_twice(seed: int, shape: Shape) -> list[Fault]:
+    """A client that is away twice, and is there for a moment between.
+
+    The others are patient with a coordinator that waits for it, and must be so for long enough.
+    """
+    rng = random.Random(f"away twice {seed}")
+    if not shape.star or shape.masks or rng.random() > 0.1:
+        return []
+    whose, at = rng.randrange(shape.agents), rng.uniform(0.3, 0.9)
+    first, there = shape.patience * rng.uniform(0.5, 1.0), rng.uniform(0.1, 0.4)
+    second = shape.patience * rng.uniform(0.3, 0.9)
+    return [Fault("kill", whose, at, first), Fault("kill", whose, at + first + there, second)]
+
+
 def draw(seed: int, shape: Shape) -> list[Fault]:
     """What goes wrong in a run. Which kinds do at all is drawn first: a mixture hides rare ones.
 
@@ -158,7 +172,7 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
         seed: seed of the run.
         shape: kind of run.
     """
-    for rare in (_known_to_one, _back_late, _disks_full, _another_sum):
+    for rare in (_known_to_one, _back_late, _disks_full, _another_sum, _away_twice):
         if alone := rare(seed, shape):
             return alone
     rng = random.Random(f"faults {seed}")
@@ -235,9 +249,11 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
         twice = rng.choice((member(), members[-1]))  # as above
         found.append(Fault("twin", twice, time(), value=float(rng.random() < 0.5)))
     if rng.random() < 0.2:
-        count = rng.randint(1, 2)
         liar, first = member(), rng.uniform(0.0, 2.0)
-        for lie in rng.sample(LIES, count):
+        lies = rng.sample(LIES, rng.randint(1, 2))
+        if lies[1:] and rng.random() < 0.25:  # a second content that is out of bounds
+            lies = ["second contents", "out of bounds"]
+        for lie in lies:
             victim = rng.choice([each for each in members if each != liar])
             found.append(Fault("lie", liar, first, value=victim, more=(lie,)))
     return found

@@ -54,6 +54,14 @@ FIRST: dict[tuple[str, ...], int] = {
 }
 
 UNFOUND: dict[tuple[str, ...], int] = {
+    ("a sum that was announced meanwhile is not asked for",): 2000,
+    ("a beginning that was recorded on one side alone is not recorded on the other",): 2000,
+    ("a folder of state that cannot be made is not told of",): 2000,
+    ("what was heard before a start tells of no later sum",): 2000,
+    (
+        "a sum that was announced meanwhile is not asked for",
+        "what was heard before a start tells of no later sum",
+    ): 2000,
     ("rounds in which a member took part at last told as an absence",): 2000,
     ("who has finished is waited for as if it waited itself",): 2000,
     ("a coordinator that went on is given up as if it were silent",): 2000,

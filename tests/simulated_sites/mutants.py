@@ -442,6 +442,47 @@ MUTANTS = (
         shape="masks",
     ),
     _mutant(
+        "a beginning that was recorded on one side alone is not recorded on the other",
+        "who was killed twice as it began is refused for ever",
+        "all_end",
+        Change(Binding, "bind", "elif self._known is None:", "elif False:"),
+    ),
+    _mutant(
+        "a folder of state that cannot be made is not told of",
+        "a full disk ends in a traceback",
+        "no_traceback",
+        Change(
+            process,
+            "_part",
+            "    except OSError as error:\n        raise ConfigError(",
+            "    except ZeroDivisionError as error:\n        raise ConfigError(",
+        ),
+    ),
+    _mutant(
+        "who adds up beside an agent asks nobody before it sends",
+        "what its agent is asked was put back with it",
+        "one_answer",
+        Change(
+            Neighbours,
+            "meet",
+            "asking = not self._coordinator or self._terms.beside",
+            "asking = not self._coordinator",
+        ),
+        shape="peers that add up",
+    ),
+    _mutant(
+        "an agent begins although who adds up beside it is refused",
+        "the newest state is refused later, since one of its parts was started anew",
+        "all_end",
+        Change(
+            process,
+            "run",
+            "check_adding(keys, manifest.run, options.state / ADDING, len(manifest.agents))",
+            "pass",
+        ),
+        shape="peers that add up",
+    ),
+    _mutant(
         "who ended early goes back to a round that never was",
         "a state that is whole is taken for an older copy",
         "all_end",

@@ -102,6 +102,36 @@ FOUND = {
             Fault("torn commit", 3, 13, 0.5801),
         ),
     ),
+    "who is killed twice as it begins": (
+        "a beginning that was recorded on one side alone is not recorded on the other",
+        86,
+        cast.PAIR,
+        (Fault("kill before commit", 0, 4, 0.1), Fault("kill before commit", 0, 8, 0.1)),
+    ),
+    "who is started twice while its disk is full": (
+        "a folder of state that cannot be made is not told of",
+        2,
+        cast.PAIR,
+        (Fault("twin", 0, 1.1433, value=1.0), Fault("full disk", 0, 14, value=4)),
+    ),
+    "a state that one part refuses does not bind the other": (
+        "an agent begins although who adds up beside it is refused",
+        893,
+        replace(cast.PEERS, sums="flooding"),
+        (Fault("copy", 0, 0.649, 0.1, 1.271, ("state",)),),
+    ),
+    "a whole machine that is put back where sums are added up": (
+        "who adds up beside an agent asks nobody before it sends",
+        4,
+        replace(cast.PEERS, silent="stop"),
+        (Fault("copy", 0, 1.0145, 0.05, 1.3645, ("machine",)),),
+    ),
+    "a whole machine that is put back where the last sum is added up": (
+        "who adds up beside an agent asks nobody before it sends",
+        48,
+        replace(cast.PEERS, silent="stop"),
+        (Fault("copy", 0, 1.3231, 0.002, 1.7078, ("machine",)),),
+    ),
     "who ended early, and is started again": (
         "who ended early goes back to a round that never was",
         211,
@@ -216,29 +246,6 @@ def test_peers_that_add_up_end_after_faults_of_all_kinds(
     for seed in range(first, first + 10):
         ran = run.simulate(seed, shape, draw(seed, shape), equal=seed % 3 == 0)
         assert watchers.broken(ran) == {}, seed
-
-
-def test_a_state_that_one_part_refuses_does_not_bind_the_other(simulated: None) -> None:
-    """The newest, with the states of agent and of who adds up, goes on when it is put back."""
-    shape = replace(cast.PEERS, sums="flooding")
-    ran = run.simulate(893, shape, (Fault("copy", 0, 0.649, 0.1, 1.271, ("state",)),))
-    assert watchers.broken(ran) == {}
-    assert set(ran.ended.values()) == {"finished"}
-    assert "newest back" in {each[1] for each in ran.history}
-
-
-@pytest.mark.parametrize(
-    ("seed", "taken", "down", "put"), [(4, 1.0145, 0.05, 1.3645), (48, 1.3231, 0.002, 1.7078)]
-)
-def test_the_others_stop_a_whole_machine_that_is_put_back_where_sums_are_added_up(
-    simulated: None, seed: int, taken: float, down: float, put: float
-) -> None:
-    """What its agent is asked was put back with it, so the other sites alone know of more."""
-    faults = (Fault("copy", 0, taken, down, put, ("machine",)),)
-    ran = run.simulate(seed, replace(cast.PEERS, silent="stop"), faults)
-    assert watchers.broken(ran) == {}
-    assert {"rolled back", "newest back"} <= {each[1] for each in ran.history}
-    assert set(ran.ended.values()) == {"finished"}
 
 
 def test_a_link_that_is_broken_all_the_time_leaves_nobody_out(
