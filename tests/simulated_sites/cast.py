@@ -84,7 +84,7 @@ class Shape:
 
 
 RING = Shape("ring")
-PAIR = Shape("pair", "path", agents=2)
+PAIR = Shape("pair", "path", agents=2, rounds=2)
 RING_LEDGER = Shape("ring, ledgers of the owners", own_ledger=True)
 RING_SKIP = Shape("ring, skip", rounds=4, silent="skip")
 STAR = Shape("star", "coordinator", "gradient-descent", agents=2)

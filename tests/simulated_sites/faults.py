@@ -184,7 +184,9 @@ def draw(seed: int, shape: Shape) -> list[Fault]:
 
     def time() -> float:
         """Mostly while the run is at work."""
-        return rng.uniform(0.3, 1.8) if rng.random() < 0.7 else rng.uniform(0.0, HORIZON)
+        if rng.random() < 0.7:
+            return rng.uniform(0.3, 0.3 + 0.5 * min(shape.rounds, 3))
+        return rng.uniform(0.0, HORIZON)
 
     def down() -> float:
         return round(rng.choice((0.05, 0.5, 3.0)) * rng.random(), 3)

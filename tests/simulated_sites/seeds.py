@@ -18,10 +18,10 @@ from tests.simulated_sites.run import simulate
 from tests.simulated_sites.seams import replaced
 from tests.simulated_sites.shrink import shrunk
 
-_WEIGHTS = (2, 10, 2, 2, 2)
+_WEIGHTS = (2, 12, 2, 2, 2)
 
-_PART = 200
-"""Seeds that a process runs at a time."""
+_PART = 600
+"""Seeds that a process runs at a time; each time, what compilers hold is looked through once."""
 
 COLUMNS = {
     "kills": ("kill", "kill before publish", "kill after publish", "kill before name"),

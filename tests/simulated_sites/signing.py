@@ -52,8 +52,8 @@ class Signer:
         self._public = Verifier(key.public_key())
 
     def sign(self, data: bytes) -> bytes:
-        """A real signature in one seed of eight; else 64 bytes that are known to be good here."""
-        if simulating() and world().chance.of_run("signed") >= 1 / 8:
+        """A real signature in one seed of 16; else 64 bytes that are known to be good here."""
+        if simulating() and world().chance.of_run("signed") >= 1 / 16:
             key = self._public.public_bytes_raw()
             found = hashlib.blake2b(data, key=key, digest_size=64).digest()
         else:
