@@ -50,7 +50,8 @@ def patience_kept(ran: Ran) -> list[str]:
     coordinator waits twice as long for a client that waits, and then for enough of them to answer:
     so four times the patience has to be over.
     There is who runs, within reach, all the while: who was started less than `SPARE` before, is
-    stalled, or is beyond a partition is not. Runs with members that lie or run twice are excused.
+    stalled, or is beyond a partition is not. Time in which the member itself was stalled does not
+    count. Runs with members that lie or run twice are excused.
     Who has finished may be left out after patience where that is allowed: nothing is lost by it.
     """
     if any(each.kind in ("lie", "twin") for each in ran.faults):
@@ -90,7 +91,7 @@ def _reached(ran: Ran, member: int, other: int, since: float, until: float) -> b
         if fault.at < until and fault.at + fault.down > since:
             if fault.kind == "cut" and (member in fault.more) != (other in fault.more):
                 return False
-            if fault.kind == "stall" and fault.member in (member, other):
+            if fault.kind == "stall" and fault.member == other:
                 return False
     return _runs(ran, other, since, until)
 

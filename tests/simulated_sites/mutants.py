@@ -10,6 +10,7 @@ from tacit.deploy.member.peers import Neighbours
 from tacit.deploy.member.sending import Sender
 from tacit.deploy.member.session import Session
 from tacit.deploy.member.sum_session import SumSession
+from tacit.deploy.member.waited import Waited
 from tacit.deploy.messages import handshake, mailbox, wire
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.journal import Journal
@@ -440,6 +441,12 @@ MUTANTS = (
             "newest = max(self.mailbox.reached.values())",
         ),
         shape="masks",
+    ),
+    _mutant(
+        "time in which a member was stopped counts as waiting",
+        "it gives up its neighbours as it goes on, before it has asked them",
+        "patience_kept",
+        Change(Waited, "__call__", "max(now - self._last - self._most, 0.0)", "0.0"),
     ),
     _mutant(
         "a beginning that was recorded on one side alone is not recorded on the other",

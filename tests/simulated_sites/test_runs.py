@@ -102,6 +102,17 @@ FOUND = {
             Fault("torn commit", 3, 13, 0.5801),
         ),
     ),
+    "who was stopped for longer than patience": (
+        "time in which a member was stopped counts as waiting",
+        1009964,
+        cast.PAIR,
+        (
+            Fault("power cut", 0, 0.831, 0.241),
+            Fault("stall", 0, 3.6507, 27.1557),
+            Fault("stall", 1, 1.1992, 5.1194),
+            Fault("preempted", 0, 0.0, value=0.03),
+        ),
+    ),
     "who is killed twice as it begins": (
         "a beginning that was recorded on one side alone is not recorded on the other",
         86,

@@ -99,8 +99,9 @@ class Ending:
         Raises:
             PeerTimeout: the coordinator does not send it.
         """
-        above, ends = self._above, time.monotonic() + max(self._terms.patience, LINGER)
-        while above not in self._mailbox.finished and time.monotonic() < ends:
+        above, waited = self._above, self._terms.waited()
+        most = max(self._terms.patience, LINGER)
+        while above not in self._mailbox.finished and waited() < most:
             self._progress.stop_if_asked()
             self._neighbours.keep_heard()
             self._neighbours.ask([self._last(above)])
@@ -143,8 +144,9 @@ class Ending:
         length = self._terms.schedule.length
         self._outgoing.commit(Made(length, done.key(), word), state, [])
         self._sender.publish(done)
-        ends = time.monotonic() + (LINGER if again else max(self._terms.patience, LINGER))
-        while not self._mailbox.wait_finished(self._terms.ask_every) and time.monotonic() < ends:
+        waited = self._terms.waited()
+        most = LINGER if again else max(self._terms.patience, LINGER)
+        while not self._mailbox.wait_finished(self._terms.ask_every) and waited() < most:
             self._progress.stop_if_asked()
             # started again, it is there for one that was left out and has come back
             if not (awaited := self._neighbours.unfinished(left_out=again)):
@@ -171,8 +173,8 @@ class Ending:
             return
         transport = self._neighbours.transport
         assert transport is not None
-        ends = time.monotonic() + min(COMPARING, self._terms.patience)
-        while (missing := self._words.keys()) and time.monotonic() < ends:
+        waited, most = self._terms.waited(), min(COMPARING, self._terms.patience)
+        while (missing := self._words.keys()) and waited() < most:
             self._progress.stop_if_asked()
             transport.request(self._above, missing.values())
             time.sleep(self._terms.ask_every)

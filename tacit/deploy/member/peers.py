@@ -9,7 +9,6 @@ have reached.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -184,7 +183,7 @@ class Neighbours:
                 copy.
             PeerTimeout: a neighbour does not answer, and cannot be left out.
         """
-        started = time.monotonic()
+        waited = self._terms.waited()
         asking = not self._coordinator or self._terms.beside
         if self._coordinator and asking and sent >= 0:  # its clients learn that it waits itself
             self._progress.round = self._schedule.round(sent) - 1
@@ -196,12 +195,11 @@ class Neighbours:
                 break
             self._progress.stop_if_asked()
             self._progress.waiting_for = tuple(silent)
-            waited = time.monotonic() - started
-            if waited > self._terms.patience:
+            if (seconds := waited()) > self._terms.patience:
                 if self._terms.skipping:
                     break
                 raise PeerTimeout(
-                    f"{self._silence(silent, waited)}, and nothing is sent before everybody has "
+                    f"{self._silence(silent, seconds)}, and nothing is sent before everybody has "
                     f"said what it has of this member. {self._terms.go_on(silent)}"
                 )
             self._greet(silent)
@@ -222,7 +220,7 @@ class Neighbours:
             BehindError: the neighbours continued without this member.
         """
         position, at, phase = turn
-        started, told_after = time.monotonic(), _TELL_AFTER
+        so_far, told_after = self._terms.waited(), _TELL_AFTER
         self._greetings.begin()
         # a client cannot continue without its coordinator
         may_skip = self._terms.skipping and at.round >= 0 and phase.sender is not Role.SERVER
@@ -238,7 +236,7 @@ class Neighbours:
             self.notice_that_they_went_on(turn)
             self.ask([Address(self._terms.run, sender, *at) for sender in missing])
             self._ask_for_announced(turn, missing)
-            waited = time.monotonic() - started
+            waited = so_far()
             if waited > told_after:
                 told_after *= 2
                 log.info(
@@ -265,8 +263,7 @@ class Neighbours:
                     raise BehindError(self._schedule.length)
                 self._give_up(silent, turn, waited, may_skip=may_skip)
         if told_after > _TELL_AFTER:
-            waited = time.monotonic() - started
-            log.info("resumed after %(seconds).0f seconds", {"seconds": waited})
+            log.info("resumed after %(seconds).0f seconds", {"seconds": so_far()})
         self._progress.waiting_for = ()
         self._welcome(at.round)
         if self.cards and len(self.mailbox.left_out()) == len(self.cards):
@@ -300,7 +297,7 @@ class Neighbours:
         Raises:
             PeerTimeout: too few are present for longer than `patience`, or one cannot be left out.
         """
-        started = time.monotonic()
+        waited = self._terms.waited()
         # a member that greets learns that this one is waiting itself, and is patient
         self._progress.round = turn.at.round - 1
         while True:
@@ -316,11 +313,10 @@ class Neighbours:
                 self._greet([*gone, *unheard])
             if not unheard and there >= least:
                 break
-            waited = time.monotonic() - started
-            if waited > self._terms.patience:
+            if (seconds := waited()) > self._terms.patience:
                 if not self._terms.skipping or there < least:
                     raise PeerTimeout(
-                        f"{self._silence([*gone, *unheard], waited)}: {there} of "
+                        f"{self._silence([*gone, *unheard], seconds)}: {there} of "
                         f"{len(self.cards)} agents are there, and a sum must have {least}. "
                         f"{self._terms.go_on([*gone, *unheard])}"
                     )

@@ -98,7 +98,7 @@ class Restorer:
                 "message, so clients have none. Put the newest --state back, or agree on a new "
                 "manifest, for a run of its own"
             )
-        transport, started = self._neighbours.transport, time.monotonic()
+        transport, waited = self._neighbours.transport, self._terms.waited()
         assert transport is not None
         while True:
             self._progress.stop_if_asked()
@@ -111,7 +111,7 @@ class Restorer:
             if not silent and not ahead:
                 break
             self._progress.waiting_for = tuple(silent or ahead)
-            if time.monotonic() - started > self._terms.patience:
+            if waited() > self._terms.patience:
                 raise PeerTimeout(self._refusal(silent, ahead))
             for client in silent or ahead:
                 transport.request(client, [restore_key(client)])

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from tacit.deploy.agreement.bounds import Bounds
 from tacit.deploy.member.schedule import Form, Schedule
+from tacit.deploy.member.waited import Waited
 from tacit.deploy.messages.settings import LARGEST
 from tacit.errors import RuntimeFailure
 from tacit.network.base import Mixing
@@ -49,6 +50,10 @@ class RunSpec:
     ask_every: float = 0.25
     cut_off: Callable[[Sequence[int]], str] = lambda silent: ""
     beside: bool = False
+
+    def waited(self) -> Waited:
+        """A measure of how long a member waits from now on."""
+        return Waited(max(self.patience / 4, 4 * self.ask_every))
 
     def go_on(self, silent: Sequence[int]) -> str:
         """What to do about silent neighbours, by number."""
