@@ -62,6 +62,7 @@ FIRST: dict[tuple[str, ...], int] = {
 }
 
 UNFOUND: dict[tuple[str, ...], int] = {
+    ("time in which a member was stopped counts as waiting",): 2000,
     ("what was heard before a start tells of no later sum",): 2000,
     ("rounds in which a member took part at last told as an absence",): 2000,
     ("a coordinator that went on is given up as if it were silent",): 2000,
