@@ -223,8 +223,8 @@ MUTANTS = (
         Change(
             Ending,
             "farewell",
-            "ends = time.monotonic() + (LINGER if again else max(self._terms.patience, LINGER))",
-            "ends = time.monotonic() - 1.0",
+            "most = LINGER if again else max(self._terms.patience, LINGER)",
+            "most = -1.0",
         ),
     ),
     _mutant(

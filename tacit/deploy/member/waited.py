@@ -8,8 +8,8 @@ import time
 class Waited:
     """Seconds since it was made, as far as this process ran.
 
-    A process that was stopped, or whose machine was paused or asleep, has heard nobody meanwhile:
-    when it goes on, it has to ask its neighbours before it gives them up.
+    A process that was stopped, or whose machine was paused, has heard nobody meanwhile: when it
+    goes on, it must not give up its neighbours for that time.
 
     Args:
         most: longest time between two calls that counts as a whole, in seconds.
