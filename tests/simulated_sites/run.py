@@ -25,7 +25,7 @@ from tests.simulated_sites.hub import Process
 from tests.simulated_sites.left import found
 from tests.simulated_sites.link import Network
 from tests.simulated_sites.ran import Ran
-from tests.simulated_sites.signing import Signer
+from tests.simulated_sites.signing import Signer, forget
 from tests.simulated_sites.world import World, enter, leave
 
 LIMIT = 900.0
@@ -314,6 +314,7 @@ def simulate(
         faults: what goes wrong.
         equal: whether noise is a function of the round, so that models can be compared.
     """
+    forget()
     ran = Ran(seed, shape, faults, equal)
     folder = Path(tempfile.mkdtemp(prefix="tacit-simulated-", dir=_memory()))
     try:

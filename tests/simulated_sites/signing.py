@@ -58,8 +58,6 @@ class Signer:
             found = hashlib.blake2b(data, key=key, digest_size=64).digest()
         else:
             found = self._key.sign(data)
-        if len(_signed) > _MOST:
-            _signed.clear()
         _signed[found] = self._public.public_bytes_raw(), bytes(data)
         return found
 
@@ -68,6 +66,12 @@ class Signer:
 
     def private_bytes_raw(self) -> bytes:
         return self._key.private_bytes_raw()
+
+
+def forget() -> None:
+    """Forget what was signed in runs before, now and then; never within a run, which needs it."""
+    if len(_signed) > _MOST:
+        _signed.clear()
 
 
 _verifiers: dict[str, Verifier] = {}
