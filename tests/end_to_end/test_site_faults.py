@@ -64,6 +64,23 @@ def test_a_process_that_stands_still_for_ten_seconds_changes_no_bit(
     assert_unchanged(rehearsal, simulated(source, 5))
 
 
+@pytest.mark.long
+def test_a_machine_that_stands_still_for_longer_than_patience_gives_nobody_up(
+    tmp_path: Path, processes: Processes
+) -> None:
+    source = a_study(tmp_path, rounds=300)
+    rehearsal = prepare(source, tmp_path / "rehearsal", patience=4.0)
+    processes |= {i: rehearsal.start(i, *SEED) for i in range(MEMBERS)}
+    until(lambda: round_of(rehearsal, 1) > 5)
+    for process in processes.values():
+        process.send_signal(signal.SIGSTOP)
+    time.sleep(6.0)
+    for process in processes.values():
+        process.send_signal(signal.SIGCONT)
+    assert [process.wait(timeout=300) for process in processes.values()] == [0, 0, 0]
+    assert_unchanged(rehearsal, simulated(source, 5))
+
+
 @pytest.mark.slow
 def test_a_full_disk_stops_one_member_cleanly_and_space_lets_it_go_on(
     tmp_path: Path, processes: Processes

@@ -10,12 +10,12 @@ from tacit.deploy.member.peers import Neighbours
 from tacit.deploy.member.sending import Sender
 from tacit.deploy.member.session import Session
 from tacit.deploy.member.sum_session import SumSession
-from tacit.deploy.member.waited import Waited
 from tacit.deploy.messages import handshake, mailbox, wire
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.journal import Journal
 from tacit.deploy.messages.mailbox import Mailbox
 from tacit.deploy.messages.outgoing import Outgoing
+from tacit.deploy.waited import Waited
 from tacit.privacy.ledger import Ledger, lock, store
 from tests.simulated_sites.planting import Change, Mutant
 
@@ -446,7 +446,7 @@ MUTANTS = (
         "time in which a member was stopped counts as waiting",
         "it gives up its neighbours as it goes on, before it has asked them",
         "patience_kept",
-        Change(Waited, "__call__", "max(now - self._last - self._most, 0.0)", "0.0"),
+        Change(Waited, "__call__", "if gap > self._most:", "if False:"),
     ),
     _mutant(
         "a beginning that was recorded on one side alone is not recorded on the other",

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from tacit.deploy.agreement.bounds import Bounds
 from tacit.deploy.member.schedule import Form, Schedule
-from tacit.deploy.member.waited import Waited
 from tacit.deploy.messages.settings import LARGEST
+from tacit.deploy.waited import Waited
 from tacit.errors import RuntimeFailure
 from tacit.network.base import Mixing
 
@@ -53,7 +53,7 @@ class RunSpec:
 
     def waited(self) -> Waited:
         """A measure of how long a member waits from now on."""
-        return Waited(max(self.patience / 4, 4 * self.ask_every))
+        return Waited(self.ask_every, max(self.patience / 4, 4 * self.ask_every))
 
     def go_on(self, silent: Sequence[int]) -> str:
         """What to do about silent neighbours, by number."""

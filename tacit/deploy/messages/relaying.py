@@ -20,6 +20,7 @@ from typing import Any
 from tacit.deploy.identity.keys import Card
 from tacit.deploy.messages.carrier import Carrier, Endpoint, Link
 from tacit.deploy.messages.handshake import HELLO, Question
+from tacit.deploy.waited import Waited
 
 _REMEMBERED = 4096
 """Questions, and messages that were passed on, that are remembered."""
@@ -181,8 +182,8 @@ class Relay:
         Returns:
             Whether it is over.
         """
-        ends = time.monotonic() + seconds
-        while not self._ended.wait(self.ask_every) and time.monotonic() < ends and not stopped():
+        waited = Waited(self.ask_every, seconds / 4)
+        while not self._ended.wait(self.ask_every) and waited() < seconds and not stopped():
             for hop in self._place.neighbours:
                 self.link.request(hop, [passed(hop, self._place.number, _OVER)])
         if self._ended.is_set():
